@@ -1,4 +1,4 @@
-// The Arrow writer against our own JSON writer and against the builders of apache-arrow.
+// Compares the Arrow writer with the JSON writer and with the builders of apache-arrow.
 // npm run build && node bench/arrow.mjs
 // EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up.
 
@@ -12,7 +12,7 @@ import { arrow } from "../dist/formats/arrow/arrow.js";
 import { json } from "../dist/formats/json/json.js";
 import { median, openContest, play, printTable } from "./compare.mjs";
 
-/** As in json.mjs. */
+/** The same as in json.mjs. */
 const TABLE = `
   CREATE TABLE t AS SELECT
     i AS id,
@@ -25,7 +25,7 @@ const TABLE = `
     CASE WHEN i % 4 = 0 THEN NULL ELSE 'tag' || (i % 100) END AS tag
   FROM range(200000) r(i)`;
 
-/** What takes JavaScript values, made as cheaply as the values of the bindings allow; decimals become doubles. */
+/** The Arrow type of each column, and the cheapest conversion of its values. Decimals become doubles. */
 const APACHE_COLUMNS = [
   [new apache.Int64(), (value) => value],
   [new apache.Float64(), (value) => Number(value.value) / 100],

@@ -1,5 +1,5 @@
-// What it costs to know who calls: the same look-up without authentication, with a password, with tokens. The tokens and the
-// password are remembered after their first use, as they are for every client that calls more than once.
+// The cost of authentication: the same look-up without it, with a password, and with tokens. The service caches the password and
+// the tokens after their first use, as it does for every client that sends more than one request.
 //   npm run build && node bench/auth.mjs
 // EIDER_BENCH_ROUNDS (default 9) sets the rounds after warm-up.
 import { createHmac, createSign, generateKeyPairSync, pbkdf2Sync, randomBytes } from "node:crypto";
@@ -18,7 +18,7 @@ const sign = (header, payload, signature) => {
   return `${text}.${signature(text)}`;
 };
 
-/** The keys of an identity provider, and nothing else of one. */
+/** An identity provider that only publishes its keys. */
 async function keyServer() {
   const server = createServer((request, response) => {
     const issuer = `http://127.0.0.1:${server.address().port}`;
@@ -79,7 +79,7 @@ const sides = [
 async function contest(what, requests, path) {
   const samples = sides.map(() => []);
   for (let round = -2; round < ROUNDS; round++) {
-    // In turns, from another one each time, so that all meet the same noise.
+    // Starts with another variant each round, so that noise affects all equally.
     for (let turn = 0; turn < sides.length; turn++) {
       const index = (turn + round + sides.length) % sides.length;
       const { name, headers } = sides[index];

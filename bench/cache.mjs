@@ -1,7 +1,7 @@
-// Answers from a cache: a hot one against the least that Node can do, an aggregate against the same without a cache, reads
-// while the cache is refreshed, and what caches cost that nobody uses.
+// Cached responses: a hot one compared with a minimal Node server, an aggregate compared with the same without a cache, reads
+// during a refresh, and the cost of unused caches.
 //   npm run build && node bench/cache.mjs
-// EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up. The first comparison uses `wrk` where it is installed.
+// EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up. The first comparison uses `wrk` if it is installed.
 import { execFile, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,7 +19,7 @@ const endpoint = (path, file, more = "") =>
 if (process.argv[2] === "node") await bareNode(JSON.parse(process.argv[3]));
 else await compare();
 
-/** The least that Node can do: these headers and a fixed body. */
+/** A minimal Node server: these headers and a fixed body. */
 async function bareNode({ headers, size }) {
   const { createServer } = await import("node:http");
   const body = Buffer.alloc(size, "x");
@@ -67,7 +67,7 @@ async function perSecond(server, path, { clients, requests }, wrk = false) {
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)[1]);
 }
 
-/** Both in turns, in turning order, so that both meet the same noise. */
+/** Runs both alternately, and swaps their order each round, so that noise affects both equally. */
 async function contest(what, goal, first, second) {
   const samples = [[], []];
   for (let round = -1; round < ROUNDS; round++) {

@@ -1,11 +1,11 @@
-// An HTTP client for large answers: it counts their bytes and holds none, so that it takes little CPU from the server.
+// An HTTP client for large responses. It counts their bytes without storing them, to leave the CPU to the server.
 import net from "node:net";
 
 const BUFFER_BYTES = 256 * 1024;
-/** A response that takes longer hangs. */
+/** A response that takes longer counts as hanging. */
 const PATIENCE_MS = 60_000;
 
-/** Takes answers apart as their bytes come, by Content-Length or in chunks. A piece is only good until the next one. */
+/** Parses responses as their bytes arrive, by Content-Length or in chunks. A piece is only valid until the next one. */
 function answerReader({ onHead, onBody, onEnd }) {
   let state = "head";
   let text = "";
@@ -20,7 +20,7 @@ function answerReader({ onHead, onBody, onEnd }) {
       state = length === undefined ? "size" : "body";
       if (left === 0 && state === "body") end();
     } else if (state === "size") {
-      // An empty line ends the chunk before.
+      // An empty line ends the previous chunk.
       if (text !== "\r\n") {
         left = Number.parseInt(text, 16);
         state = left === 0 ? "trailer" : "chunk";
@@ -57,11 +57,11 @@ function answerReader({ onHead, onBody, onEnd }) {
   };
 }
 
-/** One connection, which asks one thing after another. */
+/** One connection, which sends one request at a time. */
 export function openClient(url) {
   const { hostname, port } = new URL(url);
   const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
-  /** What is being asked. */
+  /** The current request. */
   let asked;
   const read = answerReader({
     onHead(head) {
@@ -107,8 +107,8 @@ export function openClient(url) {
 
   return {
     /**
-     * Status, head, bytes of the body, and the milliseconds to the first byte and to the last. `perSecond` slows the
-     * reading down; `onBody` sees each piece. Rejects when the answer breaks off.
+     * Returns status, headers, bytes of the body, and the milliseconds to the first and to the last byte. `perSecond` slows
+     * down reading. `onBody` gets each piece. Rejects if the response is incomplete.
      */
     get(path, { headers = {}, perSecond, onBody } = {}) {
       return new Promise((resolve, reject) => {
@@ -117,12 +117,12 @@ export function openClient(url) {
         socket.write(`GET ${path} HTTP/1.1\r\nHost: bench\r\n${lines.join("")}\r\n`);
       });
     },
-    /** Leaves at once, in the middle of an answer too. */
+    /** Disconnects immediately, even during a response. */
     close: () => socket.destroy(),
   };
 }
 
-/** Like `load` of load.mjs, for large answers, each of exactly `bytes`. `path` is given the number of the request. */
+/** Like `load` in load.mjs, but for large responses of exactly `bytes` each. `path` gets the number of the request. */
 export async function loadLarge(url, { clients, requests, path, headers, bytes }) {
   let sent = 0;
   const began = performance.now();

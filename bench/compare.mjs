@@ -3,8 +3,8 @@ import { once } from "node:events";
 import v8 from "node:v8";
 
 /**
- * Runs variants of the same work against each other. Each has a process of its own, so that none pays for the garbage
- * of another; they take turns, in turning order, so that all meet the same noise.
+ * Compares variants of the same work. Each has its own process, so that none pays for the garbage of another. They run
+ * alternately, in rotating order, so that noise affects all equally.
  */
 export async function openContest(file, names) {
   const players = [];
@@ -15,7 +15,7 @@ export async function openContest(file, names) {
     players.push({ name, child });
   }
   return {
-    /** Medians of wall and CPU milliseconds per variant, and the medians of the first one's ratios to the others. */
+    /** Medians of wall-clock and CPU milliseconds per variant, and of the ratios of the first variant to the others. */
     async compare(task, rounds) {
       const samples = new Map(names.map((name) => [name, []]));
       const warmUp = 4;
@@ -34,9 +34,9 @@ export async function openContest(file, names) {
   };
 }
 
-/** The other side: `work(task)` is what is measured. */
+/** Runs in the process of a variant. Measures `work(task)`. */
 export function play(work) {
-  // As bin/eider.cjs does for the service, and here for every side.
+  // The same setting as in bin/eider.cjs, for every variant.
   v8.setFlagsFromString("--heap-growing-percent=400");
   process.on("message", async (task) => {
     const cpuBefore = process.cpuUsage();

@@ -1,6 +1,5 @@
-// The CSV writer against what a Node program does without it: getRowObjectsJson and a CSV library; csv-stringify, and
-// the short function that people write by hand, which is the fastest that can be made of row objects. The JSON writer
-// stands beside them.
+// Compares the CSV writer with what Node programs usually do: getRowObjectsJson and a CSV library, csv-stringify, and a short
+// handwritten function, which is the fastest way to convert row objects. Also measures the JSON writer.
 // npm run build && node bench/csv.mjs
 // EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up.
 
@@ -15,7 +14,7 @@ import { json } from "../dist/formats/json/json.js";
 import { median, openContest, play, printTable } from "./compare.mjs";
 
 const TABLES = {
-  // As in bench/json.mjs.
+  // The same as in json.mjs.
   plain: `
     i AS id,
     ((i * 7919 % 10000000) / 100)::DECIMAL(18, 2) AS amount,
@@ -25,7 +24,7 @@ const TABLES = {
     TIMESTAMP '2020-01-01' + to_microseconds(i * 1234567891) AS created,
     i % 3 = 0 AS active,
     CASE WHEN i % 4 = 0 THEN NULL ELSE 'tag' || (i % 100) END AS tag`,
-  // Texts, half of which need quotes.
+  // Strings, half of which need quotes.
   quotes: `
     i AS id,
     'Street ' || i || ', ' || (i % 100) || ' Town' AS address,
@@ -35,7 +34,7 @@ const TABLES = {
     CASE WHEN i % 4 = 0 THEN NULL ELSE 'tag' || (i % 100) END AS tag`,
 };
 
-/** The loop of getRowObjectsJson over fetched chunks; fresh wrappers each time, since they keep what they have read. */
+/** The loop of getRowObjectsJson over fetched chunks. Creates new wrappers each time, because they cache what they read. */
 function rowObjects({ columns, chunks }) {
   const rows = [];
   for (const raw of chunks) {
@@ -116,7 +115,7 @@ async function main() {
       const repeat = 200_000 / rows;
       const { samples, ratio } = await contest.compare({ table, rows, repeat }, rounds);
       const each = (name, key) => median(samples.get(name).map((sample) => sample[key])) / repeat;
-      // Ratios come as those of the first variant to the others.
+      // `ratio` compares the first variant with the others.
       const own = (name, key) => (ratio(key, "own") / ratio(key, name)).toFixed(1);
       lines.push({
         table,

@@ -1,4 +1,4 @@
-// The OpenAPI document of a large project: how soon it is there, and what it costs afterwards; the page's files; a reload.
+// The OpenAPI document of a large project: time to the first one, cost of later ones, the files of the page, and a reload.
 //   npm run build && node bench/docs.mjs
 // EIDER_BENCH_ENDPOINTS (default 1000) sets the size of the project.
 import { writeFileSync } from "node:fs";
@@ -61,7 +61,7 @@ async function timed(work) {
   return { ms: performance.now() - from, value };
 }
 
-/** The bytes as they came over the wire. */
+/** The bytes as received, without decompression. */
 async function fetchAll(address, coding = "identity", accept = "application/json") {
   return await new Promise((resolve, reject) => {
     const asked = request(address, { headers: { "accept-encoding": coding, accept } }, (response) => {

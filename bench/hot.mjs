@@ -1,6 +1,6 @@
-// What is asked again and again: pages with their total, one look-up by many at once, an answer that never changes.
+// Repeated requests: pages with their total, one look-up by many clients at once, a response that never changes.
 //   npm run build && node bench/hot.mjs
-// EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up. The last comparison uses `wrk` where it is installed.
+// EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up. The last comparison uses `wrk` if it is installed.
 import { execFile, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,14 +11,14 @@ import { folderOf, load, median, root, start, startEider, tableSql } from "./loa
 const ROUNDS = Number(process.env.EIDER_BENCH_ROUNDS ?? 7);
 const WRK = "wrk";
 const hasWrk = spawnSync(WRK, ["-v"]).error === undefined;
-/** Keeps 21 % of the rows, everywhere in the table. */
+/** Selects 21 % of the rows, from all parts of the table. */
 const FILTERED = "SELECT * FROM t WHERE day < DATE '2020-11-11'";
 
 if (process.argv[2] === "express") await plainExpress();
 else if (process.argv[2] === "node") await bareNode(JSON.parse(process.argv[3]));
 else await compare();
 
-/** What an average team writes: the page and its total, each time. */
+/** What an average team writes: it queries the page and its total each time. */
 async function plainExpress() {
   const { default: express } = await import("express");
   const { DuckDBInstance } = await import("@duckdb/node-api");
@@ -34,7 +34,7 @@ async function plainExpress() {
   const server = app.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}`));
 }
 
-/** The least that Node can do: these headers and a fixed body. */
+/** A minimal Node server: these headers and a fixed body. */
 async function bareNode({ headers, size }) {
   const { createServer } = await import("node:http");
   const body = Buffer.alloc(size, "x");
@@ -103,7 +103,7 @@ async function compare() {
   process.exit();
 }
 
-/** Both in turns, in turning order, so that both meet the same noise. */
+/** Runs both alternately, and swaps their order each round, so that noise affects both equally. */
 async function contest({ what, first, second, goal }) {
   const samples = new Map([first, second].map((side) => [side, []]));
   for (let round = -2; round < ROUNDS; round++) {
@@ -144,7 +144,7 @@ async function runWrk({ server, clients, path }) {
   };
 }
 
-/** The headers of an answer that Node does not set by itself, and the size of its body. */
+/** The headers of a response, without those that Node sets itself, and the size of its body. */
 async function formOf(address) {
   const answer = await fetch(address, { headers: { "Accept-Encoding": "identity" } });
   const body = await answer.arrayBuffer();

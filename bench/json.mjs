@@ -1,4 +1,4 @@
-// The JSON writer against what a Node program does without it: getRowObjectsJson + JSON.stringify.
+// Compares the JSON writer with what Node programs usually do: getRowObjectsJson and JSON.stringify.
 // npm run build && node bench/json.mjs
 // EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up.
 
@@ -22,7 +22,7 @@ const TABLE = `
     CASE WHEN i % 4 = 0 THEN NULL ELSE 'tag' || (i % 100) END AS tag
   FROM range(200000) r(i)`;
 
-/** The loop of getRowObjectsJson over fetched chunks; fresh wrappers each time, since they keep what they have read. */
+/** The loop of getRowObjectsJson over fetched chunks. Creates new wrappers each time, because they cache what they read. */
 function byRowObjects({ columns, chunks }) {
   const rows = [];
   for (const raw of chunks) {

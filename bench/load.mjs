@@ -1,4 +1,4 @@
-// What the benchmarks share: child processes with their CPU and memory, and a small HTTP load generator.
+// Shared by the benchmarks: child processes with their CPU time and memory, and a small HTTP load generator.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
-/** A temporary folder with these files; it goes when the process does. */
+/** A temporary folder with these files. It is deleted when the process exits. */
 export function folderOf(files) {
   const folder = mkdtempSync(join(tmpdir(), "eider-bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -19,10 +19,10 @@ export function folderOf(files) {
   return folder;
 }
 
-/** Starts a Node program and waits for the address that it prints. */
+/** Starts a Node program and waits for the URL that it prints. */
 export const start = (args, options) => startProgram(process.execPath, args, options);
 
-/** Starts a program and waits for the address that it prints: the first group of `address`, looked for in both outputs. */
+/** Starts a program and waits for the URL that it prints to either output: the first group of `address`. */
 export async function startProgram(command, args, options = {}, address = /http:\/\/([\d.]+:\d+)/) {
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], ...options });
   const end = () => child.kill("SIGKILL");
@@ -42,12 +42,12 @@ export async function startProgram(command, args, options = {}, address = /http:
     ended.then((code) => reject(new Error(`${command} ended with ${code}: ${text}`)));
   });
   child.stdout.removeAllListeners("data").resume();
-  // What it complains about from now on is for the reader.
+  // From now on, its errors are printed.
   child.stderr.removeAllListeners("data").pipe(process.stderr);
   return {
     url: `http://${host}`,
     pid: child.pid,
-    /** Resolves with its exit code, or with the signal that ended it. */
+    /** Resolves to its exit code, or to the signal that ended it. */
     ended,
     /** CPU time so far, in ms. */
     cpu: () => cpuOf(child.pid),
@@ -58,7 +58,7 @@ export async function startProgram(command, args, options = {}, address = /http:
   };
 }
 
-/** The service itself on a free port. */
+/** Starts the service on a free port. */
 export const startEider = (folder, tree = root) =>
   start([join(tree, "bin/eider.cjs"), "serve", "--config", join(folder, "eider.yaml"), "--port", "0"]);
 
@@ -67,7 +67,7 @@ export function cpuOf(pid) {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Resident memory in MiB: now, and the most since the last reset. */
+/** Resident memory in MiB: now, and the maximum since the last reset. */
 export function memoryOf(pid) {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const mib = (name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1024;
@@ -77,9 +77,9 @@ export function memoryOf(pid) {
 export const resetPeak = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, "5");
 
 /**
- * Sends requests over kept-alive connections, each as soon as the last is answered: GET, or POST of JSON when there is a
- * `body`. Every answer must be 200, and its length known. `path` and `body` are given the number of the request and that
- * of the client; `headers` are lines that end in CR LF, and `host` is the name by which the server is called.
+ * Sends requests over keep-alive connections, each as soon as the previous response has arrived: GET, or POST with JSON if there
+ * is a `body`. Every response must have status 200 and a Content-Length. `path` and `body` get the number of the request and
+ * the number of the client. `headers` are lines that end in CR LF. `host` is the value of the Host header.
  */
 export async function load(url, { clients, requests, path, body, headers = "", host = "bench" }) {
   const { hostname, port } = new URL(url);
@@ -121,7 +121,7 @@ const postOf = (path, body, headers) =>
 
 export const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
-/** One million rows of eight columns: what every table of the benchmarks holds. */
+/** One million rows of eight columns: the table of most benchmarks. */
 export const tableSql = `CREATE TABLE t AS SELECT range::BIGINT AS id, (range * 1.37)::DECIMAL(18, 2) AS amount,
   range / 7.3 AS ratio, 'customer number ' || range AS name, DATE '2020-01-01' + (range % 1500)::INT AS day,
   TIMESTAMP '2020-01-01 00:00:00.123456' + INTERVAL (range) SECOND AS at, range % 3 = 0 AS flag,
@@ -151,7 +151,7 @@ export const FLOW = `request:
   - { field-name: sort, field-in: query, default: id, validators: [{ type: enum, allowedValues: [id, name] }] }
 `;
 
-/** A project of n endpoints with parameters, sections and an enum each, over one table. */
+/** A project of n endpoints over one table, each with parameters, sections and an enum. */
 export function manyEndpoints(n, request = BLOCK) {
   const files = {
     "eider.yaml": "connections:\n  t:\n    init: CREATE TABLE t AS SELECT range AS id, 'x' AS name FROM range(1000)\n",

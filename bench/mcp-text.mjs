@@ -1,4 +1,4 @@
-// The text of a tool's result in each form, in bytes: what a language model reads, and pays for.
+// The size of a tool result as text in each form, in bytes: what a language model reads, and is charged for.
 //   npm run build && node bench/mcp-text.mjs
 import { spawn } from "node:child_process";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
-// MCP: a look-up as a tool and over REST, the protocol beside a bare server and the official SDK, long lists, the start over stdio.
+// MCP: a look-up as a tool and over REST, the protocol compared to a bare server and the official SDK, long lists, stdio start.
 //   npm run build && node bench/mcp.mjs
-// EIDER_TEST_MCP_TOOLS names a folder with `node_modules/@modelcontextprotocol/server`; without it the SDK is left out.
+// EIDER_TEST_MCP_TOOLS names a folder with `node_modules/@modelcontextprotocol/server`; without it, the SDK is skipped.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
@@ -15,7 +15,7 @@ const TOOLS = 500;
 const self = fileURLToPath(import.meta.url);
 const sdk = join(process.env.EIDER_TEST_MCP_TOOLS ?? "/nonexistent", "node_modules/@modelcontextprotocol");
 
-/** A request of the new era, and its headers. */
+/** A request in the newest protocol version, and its headers. */
 const META = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`;
 const modern = (method, params = "") =>
   `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}${params && ","}${META}}}`;
@@ -28,7 +28,7 @@ const servers = { bare, core, sdk: official };
 if (process.argv[2] in servers) await servers[process.argv[2]]();
 else await compare();
 
-/** Reads JSON, answers JSON, and knows nothing else. */
+/** A server that only parses JSON and returns JSON. */
 async function bare() {
   const server = createServer((request, response) => {
     const pieces = [];
@@ -43,7 +43,7 @@ async function bare() {
   server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}`));
 }
 
-/** Our protocol with a tool that does nothing: no project, no database. */
+/** Eider's MCP server with a tool that does nothing: no project, no database. */
 async function core() {
   const { openMcpServer } = await import("../dist/mcp/open-mcp-server.js");
   const { listen } = await import("../dist/http/listen.js");
@@ -72,7 +72,7 @@ async function core() {
   console.log(url);
 }
 
-/** The same tool on the official SDK, at the layer that its documents call low. */
+/** The same tool on the low-level API of the official SDK. */
 async function official() {
   const { createMcpHandler, Server } = await import(pathToFileURL(join(sdk, "server/dist/index.mjs")));
   const handler = createMcpHandler(() => {
@@ -130,7 +130,7 @@ async function compare() {
   process.exit();
 }
 
-/** Every call asks for another row: what is asked for twice would be remembered over REST. */
+/** Every call requests another row, because the REST response cache would serve repeated requests. */
 async function lookUps() {
   const folder = folderOf({
     "eider.yaml": `mcp: { port: 0 }\nlog: { level: error }\nconnections:\n  t:\n    init: |\n      ${tableSql.replaceAll("\n", "\n      ")}\n`,
@@ -217,7 +217,7 @@ async function lists() {
   await eider.stop();
 }
 
-/** From the start of the program to the first line, as a client that starts it would wait. */
+/** From the start of the program to its first line: how long a client that starts it waits. */
 async function firstAnswer() {
   const times = [];
   for (let round = 0; round < ROUNDS; round++) {
@@ -236,7 +236,7 @@ async function firstAnswer() {
   );
 }
 
-/** All ways in turn, so that what else the machine does hits them alike. Gives back medians of what is picked. */
+/** Runs all variants alternately, so that noise affects all equally. Returns a function for the median of a picked number. */
 async function rounds(ways) {
   const results = [];
   for (let round = -1; round < ROUNDS; round++) {

@@ -1,4 +1,4 @@
-// What counting a call costs: our plain numbers against the Counter and Histogram of prom-client, side by side in one run.
+// The cost of counting a call: the plain numbers of Eider compared with the Counter and Histogram of prom-client.
 //   npm run build && node bench/metrics.mjs
 // EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up.
 import { Counter, Histogram, Registry } from "prom-client";
@@ -10,7 +10,7 @@ const ROUNDS = Number(process.env.EIDER_BENCH_ROUNDS ?? 7);
 const CALLS = 200_000;
 const ENDPOINTS = Array.from({ length: 100 }, (_, index) => `GET /things/${index}/:id`);
 
-/** The same metrics as ours. */
+/** The same metrics with prom-client. */
 function promClient() {
   const registers = [new Registry()];
   const labelNames = ["endpoint", "surface"];
@@ -40,7 +40,7 @@ function promClient() {
 
 const candidates = { ours: openCallCounts().observer.ended, "prom-client": promClient() };
 
-/** A call that was served from memory, or one that ran a query. */
+/** A call that was served from memory, or a call that ran a query. */
 function callOf(index, ranQuery) {
   const startedAt = index;
   const marks = Object.assign(

@@ -1,8 +1,8 @@
-// Ten times more requests than the service can answer: accepted requests get a quick response, the others a quick rejection,
-// /health answers all the time, and afterwards everything is as it was.
+// Ten times more requests than the service can process: accepted requests get a quick response, the others a quick rejection,
+// /health responds all the time, and afterwards the service is as fast as before.
 //   npm run build && node bench/overload.mjs
-// EIDER_BENCH_SECONDS (default 30) is how long the overload lasts, EIDER_BENCH_TIMES (default 10) how much more than the
-// capacity is asked for. Requests come at a fixed rate, whether others have been answered or not, from processes of their own.
+// EIDER_BENCH_SECONDS (default 30) sets how long the overload lasts, EIDER_BENCH_TIMES (default 10) the load as a multiple of the
+// capacity. Separate processes send requests at a fixed rate, without waiting for responses.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import net from "node:net";
@@ -121,9 +121,9 @@ async function enlist(port) {
   };
 }
 
-/** The other side: one process of the load. */
+/** Runs in each process that generates load. */
 async function work() {
-  // What is measured is the service, not how long this process waits for its turn. It takes root to be served first.
+  // The benchmark must not measure how long this process waits for a CPU. Only root may raise the priority.
   try {
     os.setPriority(-15);
   } catch {}
@@ -131,7 +131,7 @@ async function work() {
   const idle = [];
   let counter = Math.floor(Math.random() * 1e9);
 
-  /** A connection that answers one request at a time. */
+  /** A connection that sends one request at a time. */
   function connect() {
     const socket = net.connect({ host: "127.0.0.1", port, noDelay: true });
     const connection = { isOpen: true, ask };
@@ -195,7 +195,7 @@ async function work() {
     async open({ path, perSecond, ms }) {
       const began = performance.now();
       const asked = [];
-      // Late or not, a request counts from the moment at which it was due.
+      // The time of a request counts from when it was due, even if it was sent late.
       while (performance.now() - began < ms) {
         const due = Math.floor(((performance.now() - began) * perSecond) / 1000);
         while (asked.length <= due) asked.push(ask(path, began, Math.max(began, performance.now())));
@@ -214,7 +214,7 @@ function projectFolder() {
     "eider.yaml": `http-port: 0\nlog: { level: silent }\nconnections:\n  memory:\n    init: "${tableSql.replaceAll("\n", " ")}"\n`,
     "work.yaml":
       "url-path: /work\ntemplate-source: work.sql\nconnection: memory\nwith-pagination: false\nrequest:\n  - { field-name: n, field-in: query, validators: [{ type: int }] }\n",
-    // Another number each time: no two requests are one.
+    // With another number each time, so that no two requests share a query.
     "work.sql":
       "SELECT sum(amount)::DOUBLE AS s, max(ratio) AS r, count(*) AS n FROM t WHERE (id + {{params.n}}) % 7 < 4",
   });

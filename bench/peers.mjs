@@ -1,6 +1,6 @@
-// Whole answers, end to end, against what else serves tables: FastAPI with Python's duckdb, ROAPI, plain express.
+// Compares whole responses, end to end, with other services for tables: FastAPI with Python's duckdb, ROAPI, plain express.
 //   npm run build && node bench/peers.mjs
-// EIDER_BENCH_PYTHON names a Python with fastapi, uvicorn, duckdb, pyarrow and roapi; without it only express is asked.
+// EIDER_BENCH_PYTHON names a Python with fastapi, uvicorn, duckdb, pyarrow and roapi; without it, only express is compared.
 // EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up.
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,12 +14,12 @@ const CLIENTS = 2;
 const ROUNDS = Number(process.env.EIDER_BENCH_ROUNDS ?? 7);
 const PYTHON = process.env.EIDER_BENCH_PYTHON;
 
-/** No row has this id, nor a larger one. */
+/** Greater than every id in the table. */
 const NOBODY = 1_000_000;
 
 const newlines = (body) => body.reduce((count, byte) => count + (byte === 10 ? 1 : 0), 0);
 
-/** `count` tells the rows of a body, of either side. Goals are ratios in favour of Eider. */
+/** `count` returns the number of rows in a body, of either service. Goals are minimum ratios in favour of Eider. */
 const contests = [
   {
     what: "100,000 rows as Arrow",
@@ -122,7 +122,7 @@ async function compare() {
   process.exit();
 }
 
-/** Both in turns, in turning order, so that both meet the same noise. */
+/** Runs both alternately, and swaps their order each round, so that noise affects both equally. */
 async function compete({ rows, count, format, accept, requests }, eider, peer) {
   const own = { server: eider, path: (other) => `/t?format=${format}&rows=${rows}&other=${other}`, samples: [] };
   const other = { server: peer, path: peer.path(rows), headers: accept && { Accept: accept }, samples: [] };
@@ -141,7 +141,7 @@ async function compete({ rows, count, format, accept, requests }, eider, peer) {
       const { perSecond } = await loadLarge(server.url, {
         clients: CLIENTS,
         requests,
-        // Another key each time: nothing is shared between two clients, or remembered.
+        // With another key each time, so that no query is shared and no response is cached.
         path: () => path(++asked),
         headers,
         bytes,
@@ -182,7 +182,7 @@ async function startFastApi() {
   return { ...server, path: (rows) => (other) => `/t?rows=${rows}&other=${other}` };
 }
 
-/** It reads a file into memory. A limit, without a filter, is the cheapest question that it can be asked. */
+/** ROAPI reads a file into memory. A limit without a filter is the cheapest request for it. */
 async function startRoapi() {
   const file = join(folderOf({}), "t.parquet");
   const connection = await (await DuckDBInstance.create(":memory:")).connect();
@@ -193,7 +193,7 @@ async function startRoapi() {
   const server = await startProgram(
     join(dirname(PYTHON), "roapi"),
     ["-a", anyPort, "-p", anyPort, "--addr-flight-sql", anyPort, "-t", `t=${file}`],
-    // It would log each request.
+    // By default, it logs each request.
     { env: { ...process.env, RUST_LOG: "roapi::startup=info" } },
     /Listening on ([\d.]+:\d+) for HTTP/,
   );

@@ -1,4 +1,4 @@
-// Un-cached look-up by key: the service, a bare loop over the same statement, and a plain express service.
+// Uncached look-up by key: the service, a bare loop over the same statement, and a plain express service.
 //   npm run build && node bench/point.mjs [threads of DuckDB in the service and the loop; default: one per core]
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -15,7 +15,7 @@ if (process.argv[2] === "loop") await bareLoop();
 else if (process.argv[2] === "express") await plainExpress();
 else await compare();
 
-/** The statement and nothing else: bind, execute, take the chunk; as many connections as the service runs queries. */
+/** Only the statement: bind, execute, fetch the chunk. With as many connections as the service has query slots. */
 async function bareLoop() {
   const { default: duckdb } = await import("@duckdb/node-bindings");
   const config = duckdb.create_config();
@@ -86,7 +86,7 @@ async function compare() {
     });
   const eider = await startEider(folder);
   const express = await start([self, "express"], { env: { ...process.env, NODE_ENV: "production" }, cwd: root });
-  // A key that no round has asked for: an answer that is asked for twice would be remembered.
+  // A key that no other round uses, because the response cache would serve repeated requests.
   let asked = 0;
   const path = () => `/t/${key(asked++)}`;
   const ask = async (server) => {

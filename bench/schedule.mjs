@@ -1,4 +1,4 @@
-// What schedules cost: one heap with one timer (src/cache/schedule.ts) against a timer of Node for each entry.
+// The cost of schedules: one heap with one timer (src/cache/schedule.ts) compared with a Node timer for each entry.
 //   npm run build && node --expose-gc bench/schedule.mjs
 // EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up.
 import { afterMs, dueFor, openSchedule } from "../dist/cache/schedule.js";

@@ -1,7 +1,7 @@
-// Many long answers in every format from one process, a third of them left by their client: nothing may crash, hang, be
-// wrong, or stay behind.
+// Many long responses in every format from one process. In a third of them, the client disconnects. Nothing may crash, hang, be
+// incorrect, or leak.
 //   npm run build && node bench/soak.mjs [requests=500] [rows=1000000]
-// EIDER_SOAK_SEED (default 1) draws formats, readers and disconnects. Needs Node 20.15 (zlib.crc32) and Linux.
+// EIDER_SOAK_SEED (default 1) determines formats, readers and disconnects. Needs Node 20.15 (zlib.crc32) and Linux.
 import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,14 +13,14 @@ import { folderOf, memoryOf, startEider, tableSql } from "./load.mjs";
 
 const REQUESTS = Number(process.argv[2] ?? 500);
 const ROWS = Number(process.argv[3] ?? 1_000_000);
-/** Before, memory still grows to its level. */
+/** During the first requests, memory use still grows to its normal level. */
 const WARM_UP = Math.min(REQUESTS, Math.max(12, Math.ceil(REQUESTS / 10)));
 const CLIENTS = 4;
 const SLOTS = 4;
 const SEED = Number(process.env.EIDER_SOAK_SEED ?? 1);
 
 const ARROW = "application/vnd.apache.arrow.stream";
-/** Each with a check of one whole body, which says what is wrong with it. */
+/** Each kind has a check that returns what is wrong with a complete body. */
 const kinds = {
   json: { path: "/t?format=json", check: (body) => counted(body, "{", ROWS) },
   csv: { path: "/t?format=csv", check: (body) => counted(body, "\r\n", ROWS + 1) },
@@ -31,9 +31,9 @@ const kinds = {
   parquet: { path: "/t?format=parquet", check: checkParquet },
   gzip: { path: "/t?format=json", headers: { "Accept-Encoding": "gzip" }, check: checkGzip },
 };
-/** What every whole answer must be: bytes and CRC-32. */
+/** The expected length and CRC-32 of every complete response. */
 const expected = {};
-/** Where the service spools. */
+/** The spool folder of the service. */
 const spool = folderOf({});
 const folder = folderOf({
   "eider.yaml": `duckdb:
@@ -85,7 +85,7 @@ if (problems.length > 0) console.log(["FAILED", ...problems].join("\n"));
 else console.log("no crash, no hang, every whole answer right, nothing left behind");
 process.exit(problems.length === 0 ? 0 : 1);
 
-/** One answer of each kind, looked at closely; the others must be the same, byte for byte. */
+/** Checks one response of each kind in detail. All others must be identical to it. */
 async function learn() {
   for (const [name, { path, headers, check }] of Object.entries(kinds)) {
     const client = openClient(eider.url);
@@ -103,7 +103,7 @@ async function learn() {
   }
 }
 
-/** What each request does, drawn before the first, so that a seed always gives the same. */
+/** Plans all requests before the first one, so that a seed always gives the same result. */
 function planned() {
   const random = randomOf(SEED);
   const names = Object.keys(kinds);
@@ -131,7 +131,7 @@ async function ask({ name, leaves, slow, part }) {
   const { path, headers } = kinds[name];
   const { bytes, crc } = expected[name];
   const client = openClient(eider.url);
-  // Most leave in the middle of the answer; one in five before it can have begun, or while it does.
+  // Most disconnect in the middle of the response. One in five does so before it starts, or as it starts.
   const leavesAt = part < 0.2 ? undefined : part * bytes;
   const timer = leaves && leavesAt === undefined ? setTimeout(client.close, part * 1250) : undefined;
   let seen = 0;
@@ -159,7 +159,7 @@ async function ask({ name, leaves, slow, part }) {
   client.close();
 }
 
-/** Memory and open files when both have stopped to fall, and no CPU is used. */
+/** Waits until memory no longer falls and the CPU is idle. Returns memory and the number of open files. */
 async function quiet() {
   let lowest = Number.POSITIVE_INFINITY;
   for (let calm = 0, tries = 0; calm < 4 && tries < 60 && crashed === undefined; tries++) {
@@ -176,7 +176,7 @@ async function checkEnd() {
   if (crashed !== undefined) return fail(crashed);
   if (last.mib > allowed()) fail(`memory grew from ${warm.mib} to ${last.mib} MiB`);
   if (last.files > warm.files + 2) fail(`${last.files} open files, ${warm.files} when it was warm`);
-  // Spooled files have no name any more while they are sent.
+  // Spooled files are unlinked before they are sent.
   const spooled = openFiles().filter((target) => target.includes("eider-spool"));
   if (spooled.length > 0) fail(`open in the spool: ${spooled.join(", ")}`);
   const named = readdirSync(spool, { recursive: true, withFileTypes: true }).filter((e) => e.isFile());
@@ -187,7 +187,7 @@ async function checkEnd() {
   if (left.length > 0) fail(`left after the end: ${left.join(", ")}`);
 }
 
-/** Healthy, with every slot free: as many queries as may run at once do, and when their clients have left none does. */
+/** Checks that the service is healthy and every query slot is free, and that queries end when their clients disconnect. */
 async function checkIdle() {
   const health = await fetch(`${eider.url}/health/ready`).then((answer) => answer.text());
   if (health !== '{"status":"ok"}') fail(`health: ${health}`);
@@ -218,7 +218,7 @@ function memoryNow() {
   return orGone(() => Math.round(memoryOf(eider.pid).now));
 }
 
-/** A process that has just crashed has nothing to read; that it has is reported elsewhere. */
+/** NaN if the process has just crashed, which is reported elsewhere. */
 function orGone(read) {
   try {
     return read();
@@ -227,7 +227,7 @@ function orGone(read) {
   }
 }
 
-/** What the descriptors of the service point to. */
+/** The targets of the file descriptors of the service. */
 function openFiles() {
   const descriptors = `/proc/${eider.pid}/fd`;
   return readdirSync(descriptors).flatMap((name) => {
@@ -265,7 +265,7 @@ async function checkParquet(body) {
   return found === wanted ? undefined : `${found} instead of ${wanted}`;
 }
 
-/** A gzip file ends with the CRC-32 and the length of what is inside, which is the JSON. */
+/** A gzip file ends with the CRC-32 and the length of its content, which is the JSON. */
 function checkGzip(body) {
   const { bytes, crc } = expected.json;
   return body.readUInt32LE(body.length - 8) === crc && body.readUInt32LE(body.length - 4) === bytes

@@ -1,4 +1,4 @@
-// From start to first answer: the quickstart, and projects of 100, 500 and 1,000 endpoints.
+// Time from start to first response: the quickstart, and projects of 100, 500 and 1,000 endpoints.
 //   npm run build && node bench/start.mjs
 import { join } from "node:path";
 import { FLOW, manyEndpoints, median, root, timeStart } from "./load.mjs";

@@ -1,12 +1,12 @@
-// One million rows of eight columns in every format that is streamed: first byte, speed and memory, with a fast and a slow
-// reader, in a fresh process each.
+// One million rows of eight columns in every streamed format: first byte, speed and memory, with a fast and a slow reader, each
+// in a new process.
 //   npm run build && node bench/stream.mjs [format ...]
 import { openClient } from "./client.mjs";
 import { printTable } from "./compare.mjs";
 import { folderOf, memoryOf, resetPeak, startEider, tableSql } from "./load.mjs";
 
 const SLOW = 25_000_000;
-/** The last bytes of a whole answer, as hexadecimal. */
+/** The last bytes of a complete response, in hexadecimal. */
 const ends = {
   json: Buffer.from("]").toString("hex"),
   csv: Buffer.from("\r\n").toString("hex"),

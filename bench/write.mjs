@@ -1,5 +1,5 @@
-// Single-row inserts in a transaction, into a file database with its log: the service against a plain express service
-// that makes the same three calls (BEGIN, INSERT, COMMIT). The answer comes when the commit is on disk, on both sides.
+// Single-row inserts in a transaction, into a file database with its log: the service compared with a plain express service
+// that makes the same three calls (BEGIN, INSERT, COMMIT). Both respond when the commit is on disk.
 //   npm run build && node bench/write.mjs
 // EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up.
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
@@ -11,7 +11,7 @@ import { folderOf, load, median, root, start, startEider } from "./load.mjs";
 
 const ROUNDS = Number(process.env.EIDER_BENCH_ROUNDS ?? 7);
 const TABLE = "CREATE TABLE IF NOT EXISTS t (id BIGINT, name VARCHAR, price DECIMAL(10, 2), day DATE)";
-/** Clients, requests of a round, and the ratio that is asked for. */
+/** The number of clients, the requests per round, and the minimum ratio. */
 const contests = [
   { clients: 1, requests: 600, goal: 2 },
   { clients: 16, requests: 2000, goal: 1.5 },
@@ -20,7 +20,7 @@ const contests = [
 if (process.argv[2] === "express") await plainExpress(process.argv[3]);
 else await compare();
 
-/** What an average team writes; each request has a connection for itself while its transaction is open. */
+/** What an average team writes. Each request has its own connection while its transaction is open. */
 async function plainExpress(file) {
   const { default: express } = await import("express");
   const instance = await DuckDBInstance.create(file);
@@ -76,7 +76,7 @@ async function compare() {
   for (const { clients, requests, goal } of contests) {
     const samples = sides.map(() => []);
     for (let round = -2; round < ROUNDS; round++) {
-      // In turns, in turning order, so that both meet the same noise.
+      // Swaps the order each round, so that noise affects both equally.
       for (const index of round % 2 === 0 ? [0, 1] : [1, 0]) {
         const { server } = sides[index];
         const before = server.cpu();
@@ -107,7 +107,7 @@ async function compare() {
   process.exit();
 }
 
-/** Both have written all that they acknowledged. */
+/** Checks that a service has written all rows that it acknowledged. */
 async function countRows(name, file, expected) {
   const connection = await (await DuckDBInstance.create(file)).connect();
   const [[rows]] = (await connection.runAndReadAll("SELECT count(*)::INTEGER FROM t")).getRows();
@@ -115,7 +115,7 @@ async function countRows(name, file, expected) {
   if (rows !== expected) throw new Error(`${name} has ${rows} rows instead of ${expected}`);
 }
 
-/** What a durable commit costs at least. */
+/** The minimum time of a durable commit. */
 function syncTime(folder) {
   const file = openSync(join(folder, "sync"), "w");
   const times = Array.from({ length: 200 }, () => {

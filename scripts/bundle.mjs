@@ -1,11 +1,11 @@
-// The program as a few files: Node takes longer to load six hundred modules than to do the rest of a start.
+// Bundles the program into a few files, because loading six hundred modules takes Node longer than the rest of startup.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
 const root = new URL("../", import.meta.url);
 const { dependencies } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
-/** Read at every start, and made of many files themselves. What else is needed is loaded when it is, as it was published. */
+/** Packages of many files that every start loads. All other packages are loaded on demand, from node_modules. */
 const INLINED = ["zod", "yaml", "mustache", "re2js"];
 const external = Object.keys(dependencies).filter((name) => !INLINED.includes(name));
 

@@ -1,8 +1,8 @@
 // Completes package-lock.json: `npm run lock`, after every `npm install`.
 //
-// Packages with a binary per platform list all of them as optional. A registry that lacks some platforms leaves those
-// out of the lock, and `npm ci` then refuses it. Here they are added by name and version, so that `npm ci` works
-// everywhere; where such a platform is met, npm fetches its package as usual.
+// Packages with one binary per platform list all binaries as optional dependencies. If the registry lacks some of them, npm omits
+// them from the lock file, and `npm ci` then rejects it. This script adds them by name and version, so that `npm ci` works
+// everywhere. On such a platform, npm fetches the package as usual.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const file = new URL("../package-lock.json", import.meta.url);
@@ -16,7 +16,7 @@ for (const [path, { optionalDependencies = {}, dev }] of Object.entries(lock.pac
     if (lock.packages[key] !== undefined || lock.packages[`${path}/${key}`] !== undefined) continue;
     const [, os] = OS.exec(name) ?? [];
     const [, cpu] = CPU.exec(name.replace(/.*\//, "")) ?? [];
-    if (cpu === undefined) throw new Error(`${name} is optional and missing, and its name tells no platform`);
+    if (cpu === undefined) throw new Error(`${name} is optional and missing, and its name contains no platform`);
     const libc = name.includes("musl") ? "musl" : name.includes("gnu") ? "glibc" : undefined;
     lock.packages[key] = {
       version: range.replace(/^[\^~]/, ""),

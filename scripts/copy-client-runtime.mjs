@@ -1,4 +1,4 @@
-// The runtime of generated clients is copied as it is written: nothing of it is compiled.
+// Copies the runtime of generated clients as source files, because it is not compiled.
 import { cpSync, rmSync } from "node:fs";
 
 const [from, to] = ["src", "dist"].map((folder) => new URL(`../${folder}/client/runtime`, import.meta.url));

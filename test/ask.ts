@@ -1,24 +1,24 @@
 import { type IncomingHttpHeaders, request } from "node:http";
 
-/** An answer as it came over the wire: nothing is unpacked. */
+/** A response as received, without decompression. */
 export interface BareAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** False when the connection ended before the body did. */
+  /** False if the connection closed before the end of the body. */
   readonly complete: boolean;
 }
 
-/** One request over a connection of its own, with no headers but these. */
+/** Sends one request over a new connection, with only these headers. */
 export function ask(
   url: string,
   { method = "GET", headers = {} }: { readonly method?: string; readonly headers?: Record<string, string> } = {},
 ): Promise<BareAnswer> {
   return new Promise((resolve, reject) => {
-    const asking = request(url, { method, headers, agent: false }, (response) => {
+    const outgoing = request(url, { method, headers, agent: false }, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      // Whether it broke off is told by `complete`.
+      // An incomplete body is reported as `complete: false`.
       response.on("error", () => {});
       response.on("close", () =>
         resolve({
@@ -29,7 +29,7 @@ export function ask(
         }),
       );
     });
-    asking.on("error", reject);
-    asking.end();
+    outgoing.on("error", reject);
+    outgoing.end();
   });
 }

@@ -1,17 +1,17 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
-/** A certificate and its key, both in PEM form. Made with Node alone: no test needs `openssl`. */
+/** A certificate and its key, both as PEM. Created with Node only, so that no test needs `openssl`. */
 export interface MadeCertificate {
   readonly cert: string;
   readonly key: string;
-  /** By which a test tells which one a server shows. */
+  /** The common name, by which a test recognises the certificate. */
   readonly name: string;
 }
 
-export interface CertificateWish {
-  /** The common name. Every certificate is good for localhost and 127.0.0.1 as well. */
+export interface CertificateOptions {
+  /** The common name. Every certificate is also valid for localhost and 127.0.0.1. */
   readonly name: string;
-  /** Who signs; the certificate itself when absent. */
+  /** The certificate that signs this one. If undefined, it is self-signed. */
   readonly issuer?: MadeCertificate;
   readonly key?: { readonly type: "ec" } | { readonly type: "rsa"; readonly bits: number };
 }
@@ -19,8 +19,8 @@ export interface CertificateWish {
 const CONSTRUCTED = { sequence: 0x30, set: 0x31 } as const;
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 
-/** An X.509 certificate of version 3 that is valid from yesterday on for a year. */
-export function makeCertificate({ name, issuer, key = { type: "ec" } }: CertificateWish): MadeCertificate {
+/** Creates an X.509 certificate of version 3 that is valid for a year, starting yesterday. */
+export function makeCertificate({ name, issuer, key = { type: "ec" } }: CertificateOptions): MadeCertificate {
   const { publicKey, privateKey } =
     key.type === "ec"
       ? generateKeyPairSync("ec", { namedCurve: "P-256" })
@@ -29,14 +29,14 @@ export function makeCertificate({ name, issuer, key = { type: "ec" } }: Certific
   const start = Date.now() - 24 * 60 * 60 * 1000;
   const body = sequence(
     der(0xa0, der(0x02, Buffer.of(2))),
-    // The first bit is off, so that the number is positive.
+    // The highest bit of the serial number is 0, so that the number is positive.
     der(0x02, Buffer.concat([Buffer.of(0x40), randomBytes(8)])),
     algorithmOf(signer),
     nameOf(issuer?.name ?? name),
     sequence(timeOf(start), timeOf(start + YEAR_MS)),
     nameOf(name),
     publicKey.export({ type: "spki", format: "der" }),
-    der(0xa3, sequence(authority(), otherNames())),
+    der(0xa3, sequence(basicConstraints(), alternativeNames())),
   );
   const signature = der(0x03, Buffer.concat([Buffer.of(0), sign("sha256", body, signer)]));
   return {
@@ -76,14 +76,14 @@ function timeOf(ms: number): Buffer {
   return der(0x18, Buffer.from(`${new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, "")}`));
 }
 
-/** Basic constraints: it may sign others. */
-function authority(): Buffer {
+/** Basic constraints: the certificate may sign others. */
+function basicConstraints(): Buffer {
   const isAuthority = sequence(der(0x01, Buffer.of(0xff)));
   return sequence(identifier("551d13"), der(0x01, Buffer.of(0xff)), der(0x04, isAuthority));
 }
 
-/** Alternative names: those of this machine. */
-function otherNames(): Buffer {
+/** Alternative names: localhost and 127.0.0.1. */
+function alternativeNames(): Buffer {
   const names = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.of(127, 0, 0, 1)));
   return sequence(identifier("551d11"), der(0x04, names));
 }

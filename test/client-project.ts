@@ -3,7 +3,7 @@ import type { Files } from "./service.ts";
 const head = (method: string, path: string, sql: string): string =>
   `url-path: ${path}\nmethod: ${method}\ntemplate-source: ${sql}.sql\nconnection: [memory]\n`;
 
-/** Endpoints of every kind that a generated client has methods for. */
+/** Every kind of endpoint for which a generated client has methods. */
 export const clientProject: Files = {
   "eider.yaml": `project-name: Shop
 connections:
@@ -92,13 +92,13 @@ request: [{ field-name: what, field-in: body, required: true, validators: [{ typ
   "gone.sql": "SELECT * FROM gone.things",
 };
 
-/** Text that would break out of comments and literals, if it could. */
+/** Text that breaks out of comments and literals that are not escaped. */
 const NASTY = `*/ alert(1); /* " ' \` \${alert(2)} \\ </script> \u2028 \u202e @deprecated {@link x}`;
 const yaml = (text: string): string => JSON.stringify(text);
 
 export const hostileNames = ["__proto__", "constructor", "toString", "class", "1abc", `"'\`;*/\\`, "\u202e", "ünï"];
 
-/** A project whose author writes everything that is allowed. */
+/** A project with hostile names and texts that are allowed. */
 export const hostileProject: Files = {
   "eider.yaml": `project-name: ${yaml(NASTY)}\nconnections: { memory: {} }\n`,
   "nasty.yaml": `${head("POST", `"/na'sty\`;$(x)/é"`, "nasty")}operation: { type: Read }

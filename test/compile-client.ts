@@ -9,27 +9,27 @@ const require = createRequire(import.meta.url);
 const compiler = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
 const nodeTypes = join(dirname(require.resolve("@types/node/package.json")), "..");
 
-/** As strict as anybody's project may be. */
+/** The strictest options that a project can use. */
 const STRICT = [
   ..."strict exactOptionalPropertyTypes noUncheckedIndexedAccess noImplicitOverride noImplicitReturns".split(" "),
   ..."noFallthroughCasesInSwitch noPropertyAccessFromIndexSignature noUnusedLocals noUnusedParameters".split(" "),
   ..."verbatimModuleSyntax erasableSyntaxOnly isolatedModules rewriteRelativeImportExtensions".split(" "),
 ].map((option) => `--${option}`);
 
-/** Where a client is used: both know `fetch`, each by its own types. */
-const PLACES = {
+/** The environments in which a client runs. Both have `fetch`, with different types. */
+const ENVIRONMENTS = {
   browser: ["--lib", "es2022,dom,dom.asynciterable", "--types", ""],
   node: ["--lib", "es2022", "--types", "node", "--typeRoots", nodeTypes],
 } as const;
 
 export interface CompiledClient extends AsyncDisposable {
-  /** What the compiler says; empty when all is well. */
+  /** The output of the compiler. Empty if there are no errors. */
   readonly output: string;
-  /** The compiled client, as Node loads it; or one of those beside it, by its name. */
+  /** Imports the compiled client, or another file by its name. */
   load(name?: string): Promise<ClientModule>;
 }
 
-/** A method as somebody sees it who does not know its types. */
+/** A method of a client, without its specific types. */
 export interface LooseMethod {
   (params?: object, options?: object): Promise<unknown>;
   isError(error: unknown): boolean;
@@ -43,9 +43,9 @@ export interface ClientModule {
 }
 
 interface CompileOptions {
-  readonly place: keyof typeof PLACES;
+  readonly place: keyof typeof ENVIRONMENTS;
   readonly program?: string;
-  /** Further clients by name: one run of the compiler is for all of them. */
+  /** Further clients by name, compiled in the same run. */
   readonly beside?: Readonly<Record<string, string>>;
 }
 
@@ -63,7 +63,7 @@ export async function compileClient(
     "--ignoreConfig",
     ...STRICT,
     ...target,
-    ...PLACES[place],
+    ...ENVIRONMENTS[place],
     ...Object.keys(files).map((name) => `${name}.ts`),
   ];
   const output = await new Promise<string>((done) => {
@@ -71,7 +71,7 @@ export async function compileClient(
   });
   return {
     output,
-    // Compiled as it was written down: its types are those of the test.
+    // The compiler cannot check an import by a computed path.
     load: (name = "client") => import(pathToFileURL(join(folder, `${name}.js`)).href) as Promise<ClientModule>,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };

@@ -1,6 +1,6 @@
 /**
- * The CPU time in ms that some work takes in this process. Unlike the time on a clock it hardly depends on what else the
- * machine does, so that a test can tell work that grows with the square of its input from work that does not.
+ * The CPU time in ms that some work takes in this process. Unlike wall-clock time, it hardly depends on other load on the
+ * machine, so a test can distinguish quadratic from linear time.
  */
 export async function cpuMs(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();

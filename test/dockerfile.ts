@@ -6,11 +6,11 @@ const root = join(import.meta.dirname, "..");
 export interface Instruction {
   readonly name: string;
   readonly words: readonly string[];
-  /** All after its name. */
+  /** Everything after the name. */
   readonly text: string;
 }
 
-/** The instructions of the Dockerfile, stage by stage; what comes before the first FROM is a stage too. */
+/** The instructions of the Dockerfile, stage by stage. Instructions before the first FROM count as a stage. */
 export function dockerStages(): readonly (readonly Instruction[])[] {
   const text = readFileSync(join(root, "Dockerfile"), "utf8")
     .replace(/^#.*\n/gm, "")
@@ -36,12 +36,12 @@ export function lastOf(name: string): Instruction {
   return found;
 }
 
-/** `["node", "x"]`, as ENTRYPOINT, CMD and the command of a HEALTHCHECK are written. */
+/** The arguments in exec form, such as `["node", "x"]`, of an ENTRYPOINT, CMD or HEALTHCHECK. */
 export function argumentsIn({ text }: Instruction): readonly string[] {
   return JSON.parse(text.slice(text.indexOf("["))) as string[];
 }
 
-/** The variables that the image sets. */
+/** The environment variables that the image sets. */
 export function imageEnvironment(): Readonly<Record<string, string>> {
   const pairs = finalStage()
     .filter(({ name }) => name === "ENV")

@@ -4,14 +4,14 @@ import { join, resolve } from "node:path";
 import duckdb from "@duckdb/node-bindings";
 
 /**
- * A folder with extensions of DuckDB: `<name>.duckdb_extension`, or as `duckdb.extension_directory` has them, below the
- * version and the platform. CI fills one from PyPI (`duckdb-extension-<name>`) and names it in EIDER_TEST_EXTENSIONS.
+ * A folder with DuckDB extensions: `<name>.duckdb_extension`, either directly or, as in `duckdb.extension_directory`, in folders
+ * for version and platform. CI fills one from PyPI (`duckdb-extension-<name>`) and sets EIDER_TEST_EXTENSIONS to it.
  */
 const given = process.env["EIDER_TEST_EXTENSIONS"];
 const VERSION = duckdb.library_version();
 const PLATFORM = platformOf(process.platform, process.arch);
 
-/** Why tests that need these extensions cannot run; undefined when they can. */
+/** The reason why tests that need these extensions cannot run. Undefined if they can. */
 export function missingExtensions(...names: readonly string[]): string | undefined {
   if (given === undefined) return "EIDER_TEST_EXTENSIONS names no folder";
   const missing = names.filter((name) => fileOf(name) === undefined);
@@ -22,7 +22,7 @@ export function missingExtensions(...names: readonly string[]): string | undefin
 
 let directory: string | undefined;
 
-/** The folder for the setting `extension_directory`: with it `LOAD` finds these extensions, without a network. */
+/** The folder for the setting `extension_directory`, in which `LOAD` finds these extensions without a network. */
 export function extensionDirectory(...names: readonly string[]): string {
   const missing = missingExtensions(...names);
   if (missing !== undefined) throw new Error(missing);
@@ -34,11 +34,11 @@ export function extensionDirectory(...names: readonly string[]): string {
   return directory;
 }
 
-/** DuckDB writes beside its extensions when it installs: what was given stays as it is. */
+/** A temporary folder, because DuckDB writes into the folder when it installs an extension. */
 function makeDirectory(): string {
   const made = mkdtempSync(join(tmpdir(), "eider-extensions-"));
   mkdirSync(join(made, VERSION, PLATFORM), { recursive: true });
-  // Test files that run in the same process share it.
+  // Test files in the same process share the folder, so it is deleted when the process exits.
   process.once("exit", () => rmSync(made, { recursive: true, force: true }));
   return made;
 }
@@ -53,7 +53,7 @@ function fileName(name: string): string {
   return `${name}.duckdb_extension`;
 }
 
-/** As DuckDB calls it. */
+/** DuckDB's name for a platform. */
 function platformOf(system: NodeJS.Platform, processor: string): string {
   const names: Partial<Record<NodeJS.Platform, string>> = { darwin: "osx", win32: "windows" };
   return `${names[system] ?? system}_${processor === "x64" ? "amd64" : processor}`;

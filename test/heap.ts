@@ -4,10 +4,10 @@ import { runInNewContext } from "node:vm";
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
-/** What this process holds in JavaScript, strings and buffers outside of the heap included, when nothing is left to collect. */
+/** Memory of JavaScript values in this process after garbage collection, including strings and buffers outside the heap. */
 export async function heldBytes(): Promise<number> {
   for (let last = Number.POSITIVE_INFINITY; ; ) {
-    // What holds memory outside of the heap lets go of it in turns of its own.
+    // Memory outside the heap is released asynchronously, after the collection.
     for (let turn = 0; turn < 2; turn++) {
       collectGarbage();
       await new Promise((resolve) => setTimeout(resolve, 10));

@@ -10,19 +10,19 @@ import { until } from "./until.ts";
 const programs = ["mariadbd", "mariadb-install-db", "mariadb"];
 const missing = programs.filter((program) => spawnSync(program, ["--version"]).error !== undefined);
 
-/** Why tests that need a MariaDB cannot run; undefined when they can. */
+/** The reason why tests that need MariaDB cannot run. Undefined if they can. */
 export const missingMariaDb = missing.length === 0 ? undefined : `there is no ${missing.join(", ")}`;
 
-/** A MariaDB of our own, whose user `root` needs no password. */
+/** A MariaDB server for tests. Its user `root` needs no password. */
 export interface TestMariaDb extends AsyncDisposable {
   readonly port: number;
-  /** Makes an empty database and returns its name. */
+  /** Creates an empty database and returns its name. */
   createDatabase(): Promise<string>;
-  /** Runs SQL in a database and returns its rows, a line for each. */
+  /** Runs SQL in a database and returns its rows, one line each. */
   sql(database: string, text: string): Promise<string>;
 }
 
-/** One server for all tests of a file: started when the first of them needs it. */
+/** One server for all tests of a file, started when the first test needs it. */
 export function sharedMariaDb(): () => Promise<TestMariaDb> {
   let started: Promise<TestMariaDb> | undefined;
   afterAll(async () => {
@@ -38,8 +38,8 @@ async function startMariaDb(): Promise<TestMariaDb> {
   if (missingMariaDb !== undefined) throw new Error(missingMariaDb);
   const folder = await mkdtemp(join(tmpdir(), "eider-mariadb-"));
   const port = await freePort();
-  // It refuses to run as root unless that is said.
-  const own = [`--datadir=${join(folder, "data")}`, ...(process.getuid?.() === 0 ? ["--user=root"] : [])];
+  // It does not run as root without this option.
+  const dataOptions = [`--datadir=${join(folder, "data")}`, ...(process.getuid?.() === 0 ? ["--user=root"] : [])];
   let child: ChildProcess | undefined;
   let databases = 0;
 
@@ -59,19 +59,19 @@ async function startMariaDb(): Promise<TestMariaDb> {
 
   try {
     await promisify(execFile)("mariadb-install-db", [
-      ...own,
+      ...dataOptions,
       "--auth-root-authentication-method=normal",
       "--skip-test-db",
     ]);
     const options = [`--port=${port}`, "--bind-address=127.0.0.1", `--socket=${join(folder, "socket")}`];
-    child = spawn("mariadbd", ["--no-defaults", ...own, ...options, `--pid-file=${join(folder, "pid")}`], {
+    child = spawn("mariadbd", ["--no-defaults", ...dataOptions, ...options, `--pid-file=${join(folder, "pid")}`], {
       stdio: ["ignore", "pipe", "pipe"],
     });
-    let said = "";
-    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (text) => (said += text));
-    await until("a MariaDB that is ready", () => {
-      if (child?.exitCode !== null) throw new Error(`mariadbd ended: ${said}`);
-      return said.includes("ready for connections");
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (text) => (output += text));
+    await until("MariaDB to be ready", () => {
+      if (child?.exitCode !== null) throw new Error(`mariadbd ended: ${output}`);
+      return output.includes("ready for connections");
     });
   } catch (error) {
     await stop();

@@ -1,7 +1,7 @@
-/** Just enough Markdown to hold our own pages against the code. */
+/** Parses the subset of Markdown that is needed to check the documentation against the code. */
 
 export interface Table {
-  /** The nearest heading above, without its marks. */
+  /** The nearest heading above, without its `#`. */
   readonly section: string;
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -22,7 +22,7 @@ export function headingsOf(page: string): readonly string[] {
   return [...page.replace(FENCE, "").matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) => title);
 }
 
-/** The anchor under which a heading is linked. */
+/** The anchor of a heading in links. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -63,7 +63,7 @@ function cellsOf(line: string): readonly string[] {
     .map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-/** What stands in backticks. */
+/** The texts in backticks. */
 export function codesOf(cell: string): readonly string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 }

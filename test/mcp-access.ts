@@ -1,16 +1,16 @@
 import { anonymous, identityOf } from "../src/auth/identity.ts";
 import type { McpAccess, McpAccessRequest } from "../src/mcp/mcp-service.ts";
 
-/** Accepts any client that names itself, `Bearer ann`; others may only use open methods. */
+/** Accepts any user name as a token, such as `Bearer ann`. Without one, a client may only use the methods in `open`. */
 export function namedGate(open: readonly string[] = []): McpAccess & { readonly asked: readonly McpAccessRequest[] } {
   const asked: McpAccessRequest[] = [];
   return {
     asked,
-    admit(question) {
-      asked.push(question);
-      const username = /^Bearer (\w+)$/.exec(question.authorization ?? "")?.[1];
+    admit(request) {
+      asked.push(request);
+      const username = /^Bearer (\w+)$/.exec(request.authorization ?? "")?.[1];
       if (username !== undefined) return { kind: "identity", identity: identityOf({ type: "bearer", username }) };
-      if (open.includes(question.method) && question.authorization === undefined) {
+      if (open.includes(request.method) && request.authorization === undefined) {
         return { kind: "identity", identity: anonymous };
       }
       const challenges = ['Bearer realm="eider"', 'Basic realm="eider"'];
@@ -19,5 +19,5 @@ export function namedGate(open: readonly string[] = []): McpAccess & { readonly 
   };
 }
 
-/** The header of somebody whom `namedGate` knows. */
+/** The header with which `namedGate` accepts a user. */
 export const as = (name: string) => ({ Authorization: `Bearer ${name}` });

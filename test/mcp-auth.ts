@@ -4,15 +4,15 @@ import { audience, client, type TestProvider } from "./oidc-provider.ts";
 import type { Files } from "./process/program.ts";
 import { basicHeader } from "./readme-users.ts";
 
-/** A way to say who one is: the block of the main file, and what callers show. */
+/** A type of authentication: its block in the configuration file, and the headers that clients send. */
 export interface AuthKind {
   readonly name: string;
-  /** In one line of YAML, without its braces. */
+  /** The `auth` block as one line of YAML, without its braces. */
   readonly block: string;
-  /** Ann, who may read; and Ben, who may nothing. */
+  /** Ann has the role `reader`. Ben has no role. */
   readonly ann: SentHeaders;
   readonly ben: SentHeaders;
-  /** What nobody may show. */
+  /** Headers that must be rejected. */
   readonly wrong: readonly SentHeaders[];
 }
 
@@ -78,7 +78,7 @@ export async function authKinds(provider: TestProvider): Promise<readonly AuthKi
 const WHO =
   "SELECT '{{{auth.username}}}' AS username, '{{{auth.roles}}}' AS roles, '{{{auth.type}}}' AS type, '{{{auth.email}}}' AS email, {{#auth.authenticated}}true{{/auth.authenticated}}{{^auth.authenticated}}false{{/auth.authenticated}} AS known";
 
-/** An endpoint that is REST and a tool at once; `yaml` says more of it. */
+/** An endpoint for REST and MCP that returns the identity of the client. `yaml` contains further settings. */
 export function whoEndpoint(name: string, yaml = ""): Files {
   return {
     [`${name}.yaml`]: `url-path: /${name}\nmcp-tool: { name: ${name}, description: Who calls }\ntemplate-source: ${name}.sql\nconnection: db\nwith-pagination: false\n${yaml}`,
@@ -86,7 +86,7 @@ export function whoEndpoint(name: string, yaml = ""): Files {
   };
 }
 
-/** What `whoEndpoint` gives to somebody. */
+/** The row that `whoEndpoint` returns to a user. */
 export function seen(username: string, roles: string, type: string) {
   return { username, roles, type, email: "", known: username !== "" };
 }

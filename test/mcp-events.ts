@@ -1,10 +1,10 @@
-/** The messages of a stream of events, one by one. */
+/** Reads the messages of an event stream, one by one. */
 export interface EventReader {
-  /** The next message; undefined when the stream has ended. */
+  /** The next message. Undefined at the end of the stream. */
   next(): Promise<unknown>;
-  /** Everything that still comes. */
+  /** All remaining messages. */
   rest(): Promise<readonly unknown[]>;
-  /** The client leaves. */
+  /** Disconnects. */
   leave(): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export function readEvents({ body }: Response): EventReader {
         const event = text.slice(0, end);
         text = text.slice(end + 2);
         const data = event.split("\n").filter((line) => line.startsWith("data: "));
-        // A comment keeps the connection alive, and says nothing.
+        // A comment only keeps the connection alive.
         if (data.length > 0) return JSON.parse(data.map((line) => line.slice(6)).join("\n"));
         continue;
       }

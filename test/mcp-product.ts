@@ -13,7 +13,7 @@ import { openService, type Service } from "../src/service/service.ts";
 import { testSelf } from "./self.ts";
 import { type Files, writeFiles } from "./service.ts";
 
-/** A call that was observed, and how it ended. */
+/** A call as reported to an observer, and its status. */
 export type Observed = Pick<ObservedCall, "surface" | "endpoint" | "identity" | "raw" | "rows" | "format"> & {
   readonly status: number;
 };
@@ -44,7 +44,7 @@ export interface Content {
   readonly blob?: string;
 }
 
-/** The result of a tool, parsed, and its parts as they were written. */
+/** The result of a tool: parsed, and as text. */
 export interface Told {
   readonly isError: boolean;
   readonly blocks: readonly {
@@ -53,7 +53,7 @@ export interface Told {
     readonly data?: string;
     readonly mimeType?: string;
   }[];
-  /** The first block's text. */
+  /** The text of the first block. */
   readonly text: string;
   readonly structured: { readonly [key: string]: unknown } | undefined;
   readonly structuredText: string | undefined;
@@ -72,7 +72,7 @@ export function callOf(more: Partial<McpCall> = {}): McpCall {
   };
 }
 
-/** Arguments as the core hands them over: null is absent. */
+/** Arguments as the protocol layer passes them on: null means absent. */
 function rawArguments(args: Readonly<Record<string, unknown>>): ReadonlyMap<string, RawValue> {
   const entries = Object.entries(args).filter(([, value]) => value !== null);
   return new Map(
@@ -83,7 +83,7 @@ function rawArguments(args: Readonly<Record<string, unknown>>): ReadonlyMap<stri
   );
 }
 
-/** What a project offers to agents, over a real database, from files in a folder that goes with it. */
+/** Opens the MCP endpoints of a project with a real database, from files in a temporary folder. */
 export async function productFrom(files: Files, env: Record<string, string> = {}): Promise<TestProduct> {
   const folder = await writeFiles({ "eider.yaml": "connections: {memory: {}}\nmcp: {}\n", ...files });
   const events: ServiceEvent[] = [];
@@ -107,7 +107,7 @@ export async function productFrom(files: Files, env: Record<string, string> = {}
   const product = await openMcpEndpoints(service, { settings, observers: [observer], report, now });
   const progress: number[] = [];
   const logged: string[] = [];
-  const listening = (more: Partial<McpCall> = {}): McpCall =>
+  const recordedCall = (more: Partial<McpCall> = {}): McpCall =>
     callOf({ progress: (done) => progress.push(done), log: (level, text) => logged.push(`${level} ${text}`), ...more });
   return {
     product,
@@ -123,7 +123,7 @@ export async function productFrom(files: Files, env: Record<string, string> = {}
       return found;
     },
     async call(name, args = {}, more = {}) {
-      const result = await product.service.callTool(name, rawArguments(args), listening(more));
+      const result = await product.service.callTool(name, rawArguments(args), recordedCall(more));
       const blocks: Told["blocks"] = JSON.parse(result.content);
       const { structuredContent, isError } = result;
       return {
@@ -136,12 +136,12 @@ export async function productFrom(files: Files, env: Record<string, string> = {}
     },
     async read(uri, more = {}) {
       const contents: readonly Content[] = JSON.parse(
-        (await product.service.readResource(uri, listening(more))).contents,
+        (await product.service.readResource(uri, recordedCall(more))).contents,
       );
       return { contents, text: contents[0]?.text ?? "" };
     },
     async prompt(name, args = {}) {
-      const { messages } = await product.service.getPrompt(name, new Map(Object.entries(args)), listening());
+      const { messages } = await product.service.getPrompt(name, new Map(Object.entries(args)), recordedCall());
       const [message] = JSON.parse(messages);
       return message.content.text;
     },
@@ -154,7 +154,7 @@ export async function productFrom(files: Files, env: Record<string, string> = {}
   };
 }
 
-/** Who somebody is, for a call that was let in. */
+/** The identity of an authenticated user. */
 export function identityNamed(username: string): Identity {
   const text = (value: string) => ({ text: value, type: "VARCHAR", value }) as const;
   return new Map([
@@ -163,7 +163,7 @@ export function identityNamed(username: string): Identity {
   ]);
 }
 
-/** A tool over the connection `memory`, from its SQL and further YAML. */
+/** The files of a tool on the connection `memory`, from its SQL and further YAML. */
 export function tool(name: string, sql: string, yaml = ""): Files {
   return {
     [`${name}.yaml`]: `mcp-tool: {name: ${name}, description: About ${name}}\ntemplate-source: ${name}.sql\nconnection: [memory]\n${yaml}`,
@@ -171,7 +171,7 @@ export function tool(name: string, sql: string, yaml = ""): Files {
   };
 }
 
-/** A resource; `mime` is its media type. */
+/** The files of a resource. `mime` is its media type. */
 export function resource(file: string, { name, sql, mime = "application/json", yaml = "" }: ResourceFile): Files {
   return {
     [`${file}.yaml`]: `mcp-resource: {name: "${name}", description: About it, mime-type: ${mime}}\ntemplate-source: ${file}.sql\nconnection: [memory]\n${yaml}`,

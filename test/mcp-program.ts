@@ -6,10 +6,10 @@ import { MODERN_META } from "./mcp-server.ts";
 import { type Files, type Program, type StartOptions, start, startHere } from "./process/program.ts";
 import { until } from "./until.ts";
 
-/** The project in test/fixtures/mcp: what the conformance suite looks for, and a small shop. */
+/** The project in test/fixtures/mcp: what the conformance suite needs, and a small shop. */
 export const mcpFixture: Files = filesIn(join(import.meta.dirname, "fixtures/mcp"));
 
-/** Every file below a folder, by its path. */
+/** All files in a folder and its subfolders, by path. */
 export function filesIn(folder: string): Files {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -17,14 +17,14 @@ export function filesIn(folder: string): Files {
   return Object.fromEntries(names.map((name) => [name.slice(folder.length + 1), readFileSync(name, "utf8")]));
 }
 
-/** One answer, read to its end. */
+/** One complete response. */
 export interface McpAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The message, or that which ends the stream of events; undefined when there is none. */
+  /** The message, or the last message of an event stream. Undefined if there is none. */
   readonly message: RpcMessage | undefined;
-  /** What stands before it. */
+  /** The messages before it. */
   readonly notices: readonly RpcMessage[];
 }
 
@@ -36,26 +36,26 @@ export interface RpcMessage {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: Json };
 }
 
-/** Whatever was parsed: an assertion says what is there. */
+/** Parsed JSON, whose content tests assert. */
 export interface Json {
   readonly [name: string]: ReturnType<typeof JSON.parse>;
 }
 
 export type SentHeaders = Readonly<Record<string, string>>;
 
-/** MCP over HTTP, as a script would write it. */
-export interface McpWire {
-  /** One POST; a text is sent as it is. */
+/** MCP over HTTP, without a client library. */
+export interface McpRequests {
+  /** Sends one POST request. A string is sent unchanged. */
   post(body: unknown, headers?: SentHeaders): Promise<McpAnswer>;
-  /** One request of the new era, with everything that belongs to it. */
+  /** Sends one request in protocol version 2026-07-28, with all that it requires. */
   modern(method: string, params?: object, headers?: SentHeaders): Promise<McpAnswer>;
-  /** One request of the old era, without a session. */
+  /** Sends one request in an older protocol version, without a session. */
   legacy(method: string, params?: object, headers?: SentHeaders): Promise<McpAnswer>;
-  /** The result of a tool. */
+  /** Calls a tool and returns its result. */
   call(name: string, args?: object, headers?: SentHeaders): Promise<Json>;
 }
 
-export function mcpWire(url: string): McpWire {
+export function mcpWire(url: string): McpRequests {
   const send = async (body: unknown, headers: SentHeaders): Promise<McpAnswer> => {
     const answer = await fetch(url, {
       method: "POST",
@@ -64,7 +64,7 @@ export function mcpWire(url: string): McpWire {
     });
     return await answerOf(answer);
   };
-  const modern: McpWire["modern"] = (method, params = {}, headers = {}) =>
+  const modern: McpRequests["modern"] = (method, params = {}, headers = {}) =>
     send(modernBody(method, params), { ...modernHeaders(method, params), ...headers });
   return {
     post: (body, headers = {}) => send(body, headers),
@@ -78,7 +78,7 @@ export function mcpWire(url: string): McpWire {
   };
 }
 
-/** The body of a request of the new era; `_meta` of its parameters wins. */
+/** The body of a request in protocol version 2026-07-28. `_meta` in `params` overrides the default. */
 export function modernBody(method: string, params: object = {}, id: unknown = 1): object {
   return { jsonrpc: "2.0", id, method, params: { _meta: MODERN_META, ...params } };
 }
@@ -102,38 +102,38 @@ async function answerOf(answer: Response): Promise<McpAnswer> {
   return { status, headers, text, message: messages.at(-1), notices: messages.slice(0, -1) };
 }
 
-/** The messages of a stream of events. */
+/** The messages of an event stream. */
 export function eventsOf(text: string): RpcMessage[] {
   return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
 }
 
-/** The real program, and MCP at its port. */
-export interface McpProgram extends Program, McpWire {
-  /** Of REST. */
+/** The real program, with requests to its MCP port. */
+export interface McpProgram extends Program, McpRequests {
+  /** The URL of REST. */
   readonly rest: string;
-  /** Of MCP. */
+  /** The URL of MCP. */
   readonly mcp: string;
-  /** Figures that `/mcp/health` tells. */
+  /** The response of `/mcp/health`. */
   health(): Promise<Json>;
-  /** Resolves when so many streams are open. */
+  /** Waits until exactly `count` streams are open. */
   untilStreams(count: number): Promise<void>;
-  /** One of the figures that `/metrics` tells. */
+  /** The value of a metric in `/metrics`. */
   metric(name: string): Promise<number>;
-  /** Resolves when so many queries are at work in the database. */
+  /** Waits until exactly `count` queries are running in the database. */
   untilRunning(count: number): Promise<void>;
 }
 
 /** Starts the real program and waits for both ports. */
 export async function startMcp(files: Files = mcpFixture, options: StartOptions = {}): Promise<McpProgram> {
-  return await withWire(await start(files, options));
+  return await withRequests(await start(files, options));
 }
 
-/** The same without a process of its own: for what does not depend on one. */
+/** The same in the current process, for tests that do not need a separate one. */
 export async function startMcpHere(files: Files = mcpFixture, options: StartOptions = {}): Promise<McpProgram> {
-  return await withWire(await startHere(files, options));
+  return await withRequests(await startHere(files, options));
 }
 
-async function withWire(program: Program): Promise<McpProgram> {
+async function withRequests(program: Program): Promise<McpProgram> {
   try {
     const rest = await program.url();
     const mcp = await program.mcpUrl();
@@ -163,7 +163,7 @@ async function withWire(program: Program): Promise<McpProgram> {
   }
 }
 
-/** One program for all tests of a file that only ask: started when the first of them asks for it. */
+/** One program for all tests of a file that change nothing, started when the first test needs it. */
 export function sharedMcp(): () => Promise<McpProgram> {
   let started: Promise<McpProgram> | undefined;
   afterAll(async () => {
@@ -175,7 +175,7 @@ export function sharedMcp(): () => Promise<McpProgram> {
   };
 }
 
-/** A port that nobody listens on now. */
+/** A port that is currently free. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -3,9 +3,9 @@ import { McpError } from "../src/mcp/mcp-service.ts";
 import { CODE, RpcFailure } from "../src/mcp/protocol.ts";
 import { jsonSchemaTool } from "./mcp-schema-tool.ts";
 
-/** What the conformance suite wants to find, made by hand: it tries the protocol, not the product. */
+/** The tools, resources and prompts that the conformance suite needs, without a project: they test only the protocol. */
 
-/** One red pixel, and the shortest sound that is one. */
+/** An image of one red pixel, and the shortest valid sound. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
@@ -24,7 +24,7 @@ const resource = (uri: string, mimeType: string, words: string) => ({
   resource: { uri, mimeType, text: words },
 });
 
-/** Time passes, unless the call is ended. */
+/** Waits, unless the call is aborted. */
 function pause(ms: number, { signal }: Pick<McpCall, "signal">): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms);
@@ -44,7 +44,7 @@ async function withLogs(call: McpCall): Promise<ToolResult> {
   return result(text("logged"));
 }
 
-/** Longer than a client waits for an answer here, so that it is handed a task. */
+/** A tool call that takes longer becomes a task. */
 export const TASK_AFTER_MS = 100;
 
 function toolsFor(change: (list: "tools" | "prompts") => void): Readonly<Record<string, Tool>> {
@@ -82,7 +82,7 @@ function toolsFor(change: (list: "tools" | "prompts") => void): Readonly<Record<
       change("prompts");
       return result(text("changed"));
     },
-    /** It would need what a client can do, and no client can do what it needs. */
+    /** Requires a client capability that no client has. */
     async test_missing_capability() {
       const data = '{"requiredCapabilities":{"sampling":{}}}';
       throw new RpcFailure({ code: CODE.missingCapability, message: "Missing required client capability", data }, 400);
@@ -105,7 +105,7 @@ function toolsFor(change: (list: "tools" | "prompts") => void): Readonly<Record<
       await pause(TASK_AFTER_MS + 200, call);
       throw new McpError({ kind: "internal", message: "the job broke" });
     },
-    /** Gives back what it was given, as it was given. */
+    /** Returns its arguments unchanged. */
     async echo(args) {
       const members = [...args].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value.text)}`);
       return { ...result(text("echo")), structuredContent: `{${members.join(",")}}` };
@@ -144,7 +144,7 @@ const prompts: Readonly<Record<string, { readonly args: readonly string[]; reado
 const byName = (definitions: readonly (readonly [string, object])[]): readonly JsonText[] =>
   [...definitions].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, definition]) => JSON.stringify(definition));
 
-/** `extra` are names of tools and prompts that came with a reload; `change` is what a tool can set off. */
+/** `extra` are the names of tools and prompts that a reload added. Some tools call `change`. */
 export function testRegistry(
   extra: { readonly tools?: readonly string[]; readonly prompts?: readonly string[] } = {},
   change: (list: "tools" | "prompts") => void = () => {},

@@ -1,4 +1,4 @@
-/** A tool whose schema has the words that servers tend to lose. */
+/** A tool whose schema contains the keywords that servers tend to lose. */
 export const jsonSchemaTool = {
   name: "json_schema_2020_12_tool",
   description: "Tool with JSON Schema 2020-12 features",
@@ -21,7 +21,7 @@ export const jsonSchemaTool = {
     },
     allOf: [{ anyOf: [{ required: ["phone"] }, { required: ["email"] }] }],
     if: { properties: { contactMethod: { const: "phone" } }, required: ["contactMethod"] },
-    // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { required: ["phone"] },
     else: { required: ["email"] },
     additionalProperties: false,

@@ -8,7 +8,7 @@ import { type McpServer, type McpServerOptions, openMcpServer } from "../src/mcp
 import type { After } from "../src/time-limit.ts";
 import { TASK_AFTER_MS, testRegistry } from "./mcp-registry.ts";
 
-/** Settings as they are when nothing is written, without tasks, but for what a test says. */
+/** The default settings without tasks, and the settings of a test. */
 export function mcpSettings(some: Partial<McpSettings> = {}): McpSettings {
   return { ...defaultMcpSettings, port: 0, uriScheme: "test", tasks: undefined, ...some };
 }
@@ -21,7 +21,7 @@ export const taskSettings = {
   pollIntervalMs: 100,
 } as const;
 
-/** Everybody may do everything. */
+/** Allows every request. */
 export const openGate: McpAccess = { admit: () => ({ kind: "identity", identity: anonymous }) };
 
 const realAfter: After = (ms, work) => {
@@ -32,18 +32,18 @@ const realAfter: After = (ms, work) => {
 
 export interface TestMcp extends AsyncDisposable {
   readonly server: McpServer;
-  /** Of the endpoint. */
+  /** The URL of the MCP endpoint. */
   readonly url: string;
   readonly events: readonly ServiceEvent[];
-  /** One POST with JSON. */
+  /** Sends one POST request with JSON. */
   post(body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
-  /** Resolves when so many streams are open. */
+  /** Waits until exactly `count` streams are open. */
   untilStreams(count: number): Promise<void>;
-  /** One POST in the manner of the new era. */
+  /** Sends one POST request in protocol version 2026-07-28. */
   modern(method: string, params?: object, headers?: Readonly<Record<string, string>>): Promise<Response>;
 }
 
-/** The `_meta` of the new era. */
+/** The `_meta` of requests in protocol version 2026-07-28. */
 export const MODERN_META = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientCapabilities": {},
@@ -54,7 +54,7 @@ export const TASKS_META = {
   "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } },
 } as const;
 
-/** The protocol over a port of its own, with the tools of the tests. */
+/** Starts an MCP server on a free port, with the tools of the test registry. */
 export async function mcpServer(
   options: Partial<McpServerOptions> & { readonly service?: McpService } = {},
 ): Promise<TestMcp> {
@@ -85,7 +85,7 @@ export async function mcpServer(
     post,
     async untilStreams(count) {
       for (;;) {
-        // The shape of our own answer.
+        // The service defines this response.
         const { streams } = (await (await fetch(`${url}/health`)).json()) as { readonly streams: number };
         if (streams === count) return;
       }

@@ -7,8 +7,8 @@ import { pathToFileURL } from "node:url";
 import { testNeeding } from "./needing.ts";
 
 /**
- * Somebody else's MCP programs: the conformance suite, the Inspector and the SDKs. They need Node 22 and much room, so they
- * are installed elsewhere (docs of CI say how), and EIDER_TEST_MCP_TOOLS names the folder with their `node_modules`.
+ * Third-party MCP programs: the conformance suite, the Inspector and the SDKs. They need Node 22 and much disk space, so CI
+ * installs them elsewhere. EIDER_TEST_MCP_TOOLS is the folder with their `node_modules`.
  */
 const folder = process.env["EIDER_TEST_MCP_TOOLS"];
 const modules = join(folder ?? "/nonexistent", "node_modules");
@@ -24,7 +24,7 @@ function whatIsMissing(): string | undefined {
   return gone.length === 0 ? undefined : `EIDER_TEST_MCP_TOOLS has no ${gone.join(", ")}`;
 }
 
-/** `test` where the tools are; elsewhere it is left out and says so, or fails under EIDER_TEST_REQUIRE=all. */
+/** `test` if the tools are installed. Otherwise, the test is skipped, or fails with EIDER_TEST_REQUIRE=all. */
 export const testWithMcpTools = testNeeding(whatIsMissing());
 
 export interface ToolRun {
@@ -33,9 +33,9 @@ export interface ToolRun {
   readonly stderr: string;
 }
 
-/** Runs one of them to its end. Not in step: the server runs in this very process. */
+/** Runs a program to its end. Asynchronous, because the server runs in this process. */
 function run(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<ToolRun> {
-  // No keychain on servers, no colours in what is compared.
+  // Use no keychain, which servers lack, and no colours in output that tests compare.
   const env = { ...process.env, MCP_INSPECTOR_SECRET_STORE: "memory", NO_COLOR: "1", ...more };
   return new Promise((done) => {
     execFile(node, [...args], { env, maxBuffer: 1 << 28 }, (error, stdout, stderr) => {
@@ -55,9 +55,9 @@ export function inspector(args: readonly string[]): Promise<ToolRun> {
   return run([inspectorFile, "--cli", ...args]);
 }
 
-/** A client of the new era that knows tasks. It works by a process of its own, which ends with the work. */
+/** A client for protocol version 2026-07-28 with tasks. It starts a daemon, which is stopped after `work`. */
 export async function withMcpdo(work: (mcpdo: (args: readonly string[]) => Promise<ToolRun>) => Promise<void>) {
-  // Each has a home of its own: tests that run beside this one would share that process.
+  // Each has its own home folder, because parallel tests would otherwise share the daemon.
   const home = await mkdtemp(join(tmpdir(), "eider-mcpdo-"));
   const file = join(modules, "@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js");
   const mcpdo = (args: readonly string[]): Promise<ToolRun> =>
@@ -70,12 +70,12 @@ export async function withMcpdo(work: (mcpdo: (args: readonly string[]) => Promi
   }
 }
 
-/** Where `await import()` finds a file of the first SDK, which knows the old era: `client/index.js`. */
+/** The URL of a file of SDK version 1, such as `client/index.js`, for `import()`. It supports older protocol versions. */
 export function sdkV1(file: string): string {
   return pathToFileURL(join(packages, "sdk/dist/esm", file)).href;
 }
 
-/** Where `await import()` finds the client of the second SDK, which knows both. */
+/** The URL of the client of SDK version 2, for `import()`. It supports all protocol versions. */
 export function sdkV2Client(file = "index.mjs"): string {
   return pathToFileURL(join(packages, "client/dist", file)).href;
 }

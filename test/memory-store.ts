@@ -10,34 +10,34 @@ import type { StopSignal } from "../src/engines/engine.ts";
 import { type Failure, RequestFailure } from "../src/failure.ts";
 import type { TurnedClock } from "./turned-clock.ts";
 
-/** A refresh or a materialisation, as the store saw it. */
-export interface Begun {
+/** A refresh or a materialisation that has begun. */
+export interface BegunRefresh {
   /** `table`, or `table:sql` for a result. */
   readonly what: string;
   readonly at: number;
 }
 
 /**
- * Snapshots that live in a map. Each counts the writes that its source had seen when it began: that is its number of rows. It
- * takes its time, fails and gets larger as a test wants it.
+ * A store that keeps snapshots in a map. The row count of a snapshot is the number of writes to its source before the refresh
+ * began. Tests control how long a refresh takes, whether it fails, and how large its result is.
  */
 export interface MemoryStore extends SnapshotStore {
-  /** A write is committed in the source of a cache; gives how many there were. */
+  /** Simulates a committed write to the source of a cache. Returns the number of writes so far. */
   write(table: string): number;
-  /** What begins from now on takes so long. */
+  /** Sets how long refreshes take that begin from now on. */
   takes(ms: number): void;
-  /** What ends from now on fails, all of it or that of one table; undefined: it works again. */
+  /** Makes refreshes fail that end from now on, of one table or of all. Undefined makes them succeed again. */
   fails(failure: Failure | undefined, table?: string): void;
-  /** Drops fail from now on, of one snapshot's table or of none. */
+  /** Makes drops of one physical table fail from now on. Undefined makes them succeed again. */
   keeps(physicalTable: string | undefined): void;
-  /** Results that are made from now on count for so many bytes. */
+  /** Sets the size of results that are created from now on. */
   weighs(bytes: number): void;
   isThere(snapshot: Snapshot): boolean;
-  /** Tables of results that are there. */
+  /** The results that have not been dropped. */
   results(): readonly Snapshot[];
-  readonly begun: readonly Begun[];
+  readonly begun: readonly BegunRefresh[];
   readonly failures: readonly RefreshRecord[];
-  /** The most that ran at once: table refreshes of all caches, and anything of one cache or key. */
+  /** The maximum number of simultaneous refreshes: of tables of all caches, and of a single cache or key. */
   most(): { readonly refreshes: number; readonly ofOne: number };
 }
 
@@ -46,13 +46,13 @@ export function memoryStore(clock: TurnedClock, loaded: readonly Snapshot[] = []
   const results = new Set<Snapshot>();
   const writes = new Map<string, number>();
   const failing = new Map<string, Failure>();
-  const begun: Begun[] = [];
+  const begun: BegunRefresh[] = [];
   const failures: RefreshRecord[] = [];
   const running: string[] = [];
   const most = { refreshes: 0, ofOne: 0 };
   let duration = 0;
   let bytes = 0;
-  let kept: string | undefined;
+  let undroppable: string | undefined;
   let lastId = loaded.length;
 
   async function work(name: CacheName, what: string, signal: StopSignal): Promise<Snapshot> {
@@ -91,8 +91,8 @@ export function memoryStore(clock: TurnedClock, loaded: readonly Snapshot[] = []
       return snapshot;
     },
     async drop(snapshots) {
-      if (snapshots.some(({ physicalTable }) => physicalTable === kept))
-        throw new RequestFailure({ kind: "query-failed", message: `${kept} cannot be dropped` });
+      if (snapshots.some(({ physicalTable }) => physicalTable === undroppable))
+        throw new RequestFailure({ kind: "query-failed", message: `${undroppable} cannot be dropped` });
       for (const snapshot of snapshots) {
         tables.delete(snapshot.physicalTable);
         results.delete(snapshot);
@@ -115,7 +115,7 @@ export function memoryStore(clock: TurnedClock, loaded: readonly Snapshot[] = []
       else failing.set(table, failure);
     },
     keeps(physicalTable) {
-      kept = physicalTable;
+      undroppable = physicalTable;
     },
     weighs(each) {
       bytes = each;

@@ -4,23 +4,23 @@ import { CreateSecretCommand, PutSecretValueCommand, SecretsManagerClient } from
 import { afterAll } from "vitest";
 import { testWithPython } from "./python.ts";
 
-/** `test` where Python has the server that stands in for AWS; `pip install 'moto[server]'` brings it. */
+/** `test` if Python has moto, which emulates AWS (`pip install 'moto[server]'`). */
 export const testWithMoto = testWithPython("moto.server");
 
-/** Somebody else's Secrets Manager, on this machine. */
+/** An emulated AWS Secrets Manager on this machine. */
 export interface Moto extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** What a service needs to find it. */
+  /** The environment variables with which a service connects to it. */
   readonly env: Readonly<Record<string, string>>;
-  /** A new secret; gives back its name. */
+  /** Creates a secret and returns its name. */
   create(name: string, content: string | Uint8Array): Promise<string>;
-  /** Puts another content into a secret. */
+  /** Changes the content of a secret. */
   put(name: string, content: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** One server for all tests of a file: started when the first of them asks for it. */
+/** One server for all tests of a file, started when the first test needs it. */
 export function sharedMoto(): () => Promise<Moto> {
   let started: Promise<Moto> | undefined;
   afterAll(async () => {
@@ -34,7 +34,7 @@ export function sharedMoto(): () => Promise<Moto> {
 
 export const MOTO_REGION = "eu-central-1";
 
-/** Starts the server on a free port, or on one that was free before. */
+/** Starts the server on the given port, by default on a free one. */
 export async function startMoto(port = 0): Promise<Moto> {
   const interpreter = process.env["EIDER_TEST_PYTHON"] ?? "python3";
   const program = "from moto.server import main; main()";
@@ -72,7 +72,7 @@ export async function startMoto(port = 0): Promise<Moto> {
   };
 }
 
-/** The server prints it when it listens; it prints a line for each request too, which somebody must read. */
+/** The URL that the server prints when it listens. Keeps reading, because the server also prints a line for each request. */
 function addressOf(output: NodeJS.ReadableStream, ended: Promise<unknown>): Promise<string> {
   let printed = "";
   return new Promise((resolve, reject) => {

@@ -10,7 +10,7 @@ import { until } from "./until.ts";
 const SERVER = "/usr/sbin/nginx";
 const isInstalled = spawnSync(SERVER, ["-v"]).status === 0;
 
-/** `test` where nginx is installed. */
+/** `test` if nginx is installed. Otherwise, the test is skipped. */
 export const testWithNginx = testNeeding(isInstalled ? undefined : `there is no ${SERVER}`);
 
 export interface TestProxy extends AsyncDisposable {
@@ -18,8 +18,8 @@ export interface TestProxy extends AsyncDisposable {
 }
 
 /**
- * A real nginx with `proxy_cache` in front of a service. It passes requests on as its defaults do, without a forwarding
- * header. `X-Proxy-Cache` on its responses is `HIT` for those from its cache.
+ * A real nginx with `proxy_cache` in front of a service. It forwards requests with its default settings, without a
+ * forwarding header. `X-Proxy-Cache` on its responses is `HIT` for those from its cache.
  */
 export async function startCachingProxy(upstream: string, directives = ""): Promise<TestProxy> {
   const folder = await mkdtemp(join(tmpdir(), "eider-nginx-"));
@@ -68,7 +68,7 @@ http {
     },
   };
   try {
-    await until("nginx is up", async () => {
+    await until("nginx to be up", async () => {
       if (child.pid === undefined || child.exitCode !== null) throw new Error(`nginx did not start: ${errors}`);
       return (await ask(`${proxy.url}/proxy-is-up`).catch(() => undefined))?.status === 204;
     });

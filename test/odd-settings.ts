@@ -1,4 +1,4 @@
-/** Settings of DuckDB that change what SQL means, each in an unusual way. */
+/** Unusual values of DuckDB settings that change the meaning of SQL. */
 export const ODD_SETTINGS: Readonly<Record<string, string>> = {
   default_order: "DESC",
   default_null_order: "NULLS_FIRST",
@@ -10,8 +10,7 @@ export const ODD_SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The settings under which tests of caches run: none, or those that EIDER_TEST_SETTINGS names (`all`, or names with commas
- * between them).
+ * The settings with which cache tests run: none, or those in EIDER_TEST_SETTINGS (`all`, or names separated by commas).
  */
 export const testSettings: ReadonlyMap<string, string> = new Map(
   Object.entries(ODD_SETTINGS).filter(([name]) => {
@@ -20,13 +19,13 @@ export const testSettings: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The same for a main file that does not set any itself. */
+/** Adds these settings to a configuration file, unless it has a `duckdb` block. */
 export function withTestSettings(main: string): string {
   if (testSettings.size === 0 || /^duckdb:/m.test(main)) return main;
   return `${main}\nduckdb: { ${settingsYaml()} }\n`;
 }
 
-/** In flow style. */
+/** The settings as YAML in flow style, without braces. */
 export function settingsYaml(): string {
   return [...testSettings].map(([name, value]) => `${name}: "${value}"`).join(", ");
 }

@@ -10,10 +10,10 @@ import { oidcPolicyOf } from "../src/config/oidc-presets.ts";
 import { oidc as oidcSchema } from "../src/config/schema/auth.ts";
 import type { ServiceEvent } from "../src/events.ts";
 
-/** What a key is made of. */
+/** The algorithm of a key. */
 export type KeyKind = "rsa" | "p256" | "p384" | "p521" | "ed25519";
 
-/** A private key, as `oidc-provider` takes it. It publishes the public half. */
+/** A private key for `oidc-provider`, which publishes the public half. */
 export function makeKey(kind: KeyKind, kid: string): JWK {
   return { ...pairOf(kind).privateKey.export({ format: "jwk" }), kid, use: "sig" };
 }
@@ -33,31 +33,31 @@ function pairOf(kind: KeyKind): ReturnType<typeof generateKeyPairSync> {
   }
 }
 
-/** One key of each kind, by its kid. */
+/** One key of each kind. The kid is the kind and the suffix. */
 export function makeKeys(suffix = ""): readonly JWK[] {
   return (["rsa", "p256", "p384", "p521", "ed25519"] as const).map((kind) => makeKey(kind, `${kind}${suffix}`));
 }
 
 export const client = { id: "eider", secret: "the secret of the client" } as const;
-/** What tokens are made for; their algorithm follows. */
+/** The audience of tokens, to which the name of their algorithm is appended. */
 export const audience = "https://api.test/";
 
 export interface TestProvider extends AsyncDisposable {
   readonly issuer: string;
-  /** How often each path was asked. */
+  /** The number of requests for a path. */
   asked(path: string): number;
-  /** A token that the provider issues itself, for a client that shows its secret. */
+  /** Requests a token from the provider, with the credentials of the client. */
   issue(algorithm: string): Promise<string>;
-  /** A refresh token of this user, as a login would leave it. */
+  /** Creates a refresh token for a user, as a login would. */
   refreshToken(username: string): Promise<string>;
-  /** Signs anything with one of the provider's keys. */
+  /** Signs any claims with one of the provider's keys. */
   sign(claims: object, header: { readonly alg: string; readonly kid?: string; readonly typ?: string }): Promise<string>;
-  /** From now on these keys sign, and no others are published. */
+  /** Replaces the keys of the provider. */
   rotate(keys: readonly JWK[]): void;
-  /** Answers itself where it is defined for a path; for what a real provider would not say. */
+  /** Listeners by path that replace the provider, for responses that it would never send. */
   readonly instead: Map<string, RequestListener>;
   stop(): Promise<void>;
-  /** On the same port. */
+  /** Starts it again on the same port. */
   start(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export async function startProvider(keys: readonly JWK[] = makeKeys()): Promise<
     const path = request.url ?? "";
     counts.set(path, (counts.get(path) ?? 0) + 1);
     const answer = instead.get(path) ?? provider?.callback();
-    // The real one answers by itself and returns a promise that nobody needs.
+    // The provider sends the response itself. Its promise is not needed.
     void answer?.(request, response);
   });
   const port = await listen(server, 0);
@@ -131,12 +131,12 @@ export async function startProvider(keys: readonly JWK[] = makeKeys()): Promise<
   };
 }
 
-/** Type oidc against a provider, with a clock that a test turns. */
+/** An authenticator of type oidc for a provider, with a clock that the test controls. */
 export interface OpenedOidc extends Disposable {
   readonly oidc: OidcAuthenticator;
   readonly policy: OidcPolicy;
   readonly events: readonly ServiceEvent[];
-  /** Milliseconds; it stands still unless it is turned. */
+  /** In milliseconds. The clock only moves with `turn`. */
   readonly now: () => number;
   turn(ms: number): void;
   show(token: string): Promise<AuthenticationResult>;
@@ -172,7 +172,7 @@ export function openAgainst(issuerUrl: string, changes: Partial<OidcPolicy> = {}
 
 function openProvider(issuer: string, keys: readonly JWK[]) {
   const configuration: Configuration = {
-    // Both speak of the same JSON, in types of their own.
+    // Both types describe the same JSON.
     jwks: { keys: [...keys] as ProviderKey[] },
     clients: [
       {
@@ -209,7 +209,7 @@ function openProvider(issuer: string, keys: readonly JWK[]) {
   return new Provider(issuer, configuration);
 }
 
-/** The provider insists on a key for ID tokens, though none are asked for here. */
+/** The provider requires a key for ID tokens, although no test requests them. */
 function algorithmOf(keys: readonly JWK[]): { readonly id_token_signed_response_alg: "RS256" | "ES256" | "EdDSA" } {
   const has = (kty: string): boolean => keys.some((key) => key.kty === kty);
   return { id_token_signed_response_alg: has("RSA") ? "RS256" : has("EC") ? "ES256" : "EdDSA" };
@@ -220,7 +220,7 @@ async function listen(server: Server, port: number): Promise<number> {
     server.once("error", reject);
     server.listen(port, "127.0.0.1", resolve);
   });
-  // A server that listens on a port has an address, and no path of a socket.
+  // The server listens on a port, so its address is not the path of a socket.
   return (server.address() as AddressInfo).port;
 }
 

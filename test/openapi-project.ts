@@ -3,7 +3,7 @@ import type { Files } from "./service.ts";
 const head = (method: string, path: string, sql: string): string =>
   `url-path: ${path}\nmethod: ${method}\ntemplate-source: ${sql}.sql\nconnection: [memory]\n`;
 
-/** A project with every kind of endpoint: each validator, location, operation, protection and cache. */
+/** A project with every kind of endpoint: each validator, location, operation, authentication and cache. */
 export const everyKind: Files = {
   "eider.yaml": `project-name: Every kind
 project-description: Endpoints of every kind, for tools that read their description.
@@ -87,7 +87,7 @@ request:
   - { field-name: id, field-in: body, required: true, validators: [{ type: int, min: 1, max: 2147483647 }] }
   - { field-name: name, field-in: body, required: true, validators: [{ type: string, min: 1, max: 20 }] }
 `,
-  // What no schema says: that a name must not be NULL.
+  // The schema does not express that a name must not be NULL.
   "create.sql":
     "INSERT INTO items (id, name) VALUES ({{params.id}}, nullif({{params.name}}, 'nameless')) RETURNING id, name",
   "replace.yaml": `${head("PUT", "/created/:id", "replace")}operation: { http-status: { nothing-changed: 404 } }
@@ -105,7 +105,7 @@ request:
   "search.sql":
     "SELECT '{{{params.mail}}}' AS mail, '{{{params.key}}}' AS key, {{params.at}} AS at, TIMESTAMPTZ '2024-02-29 12:30:00+02' AS moment",
   "types.yaml": `${head("GET", "/types", "types")}with-pagination: false\n`,
-  // Without the rows of DuckDB's own table that are beyond any calendar.
+  // Replaces the dates and timestamps of DuckDB's table that are too far in the past or future.
   "types.sql": `SELECT * REPLACE (DATE '2024-02-29' AS date, TIMESTAMPTZ '2024-02-29 12:30:00.25+02' AS timestamp_tz,
   [DATE '2024-02-29', NULL] AS date_array, [TIMESTAMPTZ '2024-02-29 12:30:00+02'] AS timestamptz_array) FROM test_all_types()`,
   "limited.yaml": `${head("GET", "/limited", "one")}rate-limit: { max: 1000000, interval: 60 }\n`,

@@ -8,14 +8,14 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { expect, test } from "vitest";
 
-/** Somebody else's tools that read an OpenAPI document, and a check of answers against one. */
+/** Third-party tools that read an OpenAPI document, and a check of responses against one. */
 
 type Json = Readonly<Record<string, unknown>>;
 
 const root = join(import.meta.dirname, "..");
 const require = createRequire(import.meta.url);
 
-/** Writes the document where tools find it, for as long as they need it. */
+/** Writes the document to a temporary file while `work` runs. */
 async function withFile<T>(document: object, work: (file: string, folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "eider-openapi-"));
   try {
@@ -27,7 +27,7 @@ async function withFile<T>(document: object, work: (file: string, folder: string
   }
 }
 
-/** What a program printed, however it ended. Not in step: a service may run in this very process. */
+/** Runs a program. Returns its output and exit code. Asynchronous, because a service may run in this process. */
 function outputOf(
   program: string,
   args: readonly string[],
@@ -42,13 +42,13 @@ function outputOf(
   });
 }
 
-/** The rules that the document breaks, as Redocly's recommended set has them. */
+/** The violations of Redocly's recommended rules. */
 export function lint(
   document: object,
 ): Promise<readonly { readonly rule: string; readonly severity: string; readonly message: string }[]> {
   return withFile(document, async (file, folder) => {
     const cli = join(dirname(require.resolve("@redocly/cli/package.json")), "bin/cli.js");
-    // It asks for news of itself and sends usage data unless it is told not to.
+    // By default, it checks for updates and sends usage data.
     const env = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", NO_COLOR: "1" };
     const args = [cli, "lint", "--extends", "recommended", "--format", "json", file];
     const { text } = await outputOf(process.execPath, args, { cwd: folder, env });
@@ -62,7 +62,7 @@ export function lint(
 
 const python = process.env["EIDER_TEST_PYTHON"] ?? "python3";
 
-/** What PyPI's validator says of each document; empty when all is well. */
+/** The error of Python's openapi-spec-validator for each document. Empty if it is valid. */
 export function validateWithPython(documents: readonly object[]): Promise<readonly string[]> {
   const program = `
 import json, sys
@@ -78,17 +78,17 @@ print(json.dumps([said(document) for document in json.load(open(sys.argv[1]))]))
   return withFile(documents, async (file) => JSON.parse((await outputOf(python, ["-c", program, file])).text));
 }
 
-/** The maker of TypeScript types needs a TypeScript before 7, so it cannot live beside ours: CI names its file. */
+/** openapi-typescript needs a TypeScript before version 7, so it cannot be a dependency. CI sets the path of its program. */
 const typesTool = process.env["EIDER_TEST_OPENAPI_TYPESCRIPT"] ?? join(root, "node_modules/.bin/openapi-typescript");
 
-/** `test` where openapi-typescript is; elsewhere it is left out and says so, or fails under EIDER_TEST_REQUIRE=all. */
+/** `test` if openapi-typescript is installed. Otherwise, the test is skipped, or fails with EIDER_TEST_REQUIRE=all. */
 export function testWithTypes(name: string, run: () => Promise<void>): void {
   if (process.env["EIDER_TEST_REQUIRE"] === "all" || existsSync(typesTool)) test(name, run);
-  // It is missing here; CI has it.
+  // CI has it.
   else test.skip(`${name} (left out: no openapi-typescript; EIDER_TEST_OPENAPI_TYPESCRIPT names one)`, run);
 }
 
-/** Types from the document and a program that uses them, compiled under `strict`: what the compiler says. */
+/** Compiles types from the document and a program that uses them with `strict`. Returns the output of the compiler. */
 export function compileTypes(document: object, program: string): Promise<string> {
   return withFile(document, async (file, folder) => {
     const made = await outputOf(typesTool, [file, "--output", join(folder, "types.ts")]);
@@ -113,13 +113,13 @@ export function compileTypes(document: object, program: string): Promise<string>
 
 export interface SchemathesisRun {
   readonly url: string;
-  /** Settings as its own file has them, and its `hooks.py`. */
+  /** The content of schemathesis.toml. `hooks` is the content of hooks.py. */
   readonly config: string;
   readonly hooks: string;
   readonly args: readonly string[];
 }
 
-/** Calls the service as the document allows, and as it does not. */
+/** Sends valid and invalid requests to the service, according to the document. */
 export function runSchemathesis(
   document: object,
   { url, config, hooks, args }: SchemathesisRun,
@@ -133,26 +133,26 @@ export function runSchemathesis(
   });
 }
 
-/** Dates beyond the calendar of RFC 3339, as the description of the schema tells them. */
+/** Dates outside the range of RFC 3339, as the schema describes them. */
 const FAR_DATE = /^(?:-?infinity|[+-]\d{4,}-\d\d-\d\d)$/;
 const FAR_MOMENT = /^(?:-?infinity|[+-]\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?Z)$/;
 
-function formatted(format: unknown, text: string): boolean {
+function hasFormat(format: unknown, text: string): boolean {
   const { validate } = format as { validate: (text: string) => boolean };
   return validate(text);
 }
 
-/** Holds answers against a document. */
+/** Checks responses against a document. */
 export interface Conformance {
-  /** The answer is one that the document has for this operation. Gives back its body, as JSON or text. */
+  /** Asserts that the document describes this response of the operation. Returns its body, as JSON or text. */
   check(method: string, path: string, response: Response): Promise<unknown>;
 }
 
 export function conformance(document: Json): Conformance {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   for (const [name, format] of Object.entries(fullFormats)) ajv.addFormat(name, format);
-  ajv.addFormat("date", (text) => FAR_DATE.test(text) || formatted(fullFormats.date, text));
-  ajv.addFormat("date-time", (text) => FAR_MOMENT.test(text) || formatted(fullFormats["date-time"], text));
+  ajv.addFormat("date", (text) => FAR_DATE.test(text) || hasFormat(fullFormats.date, text));
+  ajv.addFormat("date-time", (text) => FAR_MOMENT.test(text) || hasFormat(fullFormats["date-time"], text));
   for (const name of ["decimal", "uint64"]) ajv.addFormat(name, true);
   ajv.addSchema(document, "document");
   const resolved = (part: unknown): Json => {
@@ -165,25 +165,25 @@ export function conformance(document: Json): Conformance {
   };
   return {
     async check(method, path, response) {
-      const where = `${method} ${path} ${response.status}`;
+      const label = `${method} ${path} ${response.status}`;
       const operation = (document["paths"] as Record<string, Record<string, Json>>)[path]?.[method.toLowerCase()];
       const described = (operation?.["responses"] as Json | undefined)?.[String(response.status)];
-      expect(described, where).toBeDefined();
+      expect(described, label).toBeDefined();
       const { headers = {}, content } = resolved(described) as { headers?: Json; content?: Record<string, Json> };
       for (const [name, header] of Object.entries(headers)) {
         if (resolved(header)["required"] === true)
-          expect([where, name, response.headers.has(name)]).toEqual([where, name, true]);
+          expect([label, name, response.headers.has(name)]).toEqual([label, name, true]);
       }
       const text = await response.text();
       if (content === undefined) return text;
       const [type = ""] = (response.headers.get("content-type") ?? "").split(";");
-      expect([where, Object.keys(content)]).toEqual([where, expect.arrayContaining([type])]);
+      expect([label, Object.keys(content)]).toEqual([label, expect.arrayContaining([type])]);
       if (type !== "application/json") return text;
       const body: unknown = JSON.parse(text);
-      const validate = ajv.compile({ ...refersInto(content[type]?.["schema"]) });
+      const validate = ajv.compile({ ...withDocumentReferences(content[type]?.["schema"]) });
       validate(body);
-      expect([where, validate.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`)]).toEqual([
-        where,
+      expect([label, validate.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`)]).toEqual([
+        label,
         undefined,
       ]);
       return body;
@@ -191,7 +191,7 @@ export function conformance(document: Json): Conformance {
   };
 }
 
-/** A schema whose references are those of the document, wherever it is compiled. */
-function refersInto(schema: unknown): Json {
+/** A schema whose references lead to the document, wherever it is compiled. */
+function withDocumentReferences(schema: unknown): Json {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')) as Json;
 }

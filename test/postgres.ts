@@ -8,40 +8,40 @@ import { afterAll } from "vitest";
 import { freePort } from "./redis.ts";
 import { until } from "./until.ts";
 
-/** Debian keeps the server out of the path, a folder for each version. */
+/** Debian does not install the server in PATH, but in one folder per version. */
 const DEBIAN = "/usr/lib/postgresql";
 const programs = findPrograms();
-/** Postgres refuses to run as root: then it runs as somebody who owns nothing else. */
-const owner: Owner | undefined = process.getuid?.() === 0 ? someoneElse() : undefined;
+/** The user who runs Postgres if the tests run as root, because Postgres does not run as root. */
+const owner: Owner | undefined = process.getuid?.() === 0 ? unprivilegedUser() : undefined;
 
 interface Owner {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Why tests that need a Postgres cannot run; undefined when they can. */
-export const missingPostgres = reasonOf();
+/** The reason why tests that need Postgres cannot run. Undefined if they can. */
+export const missingPostgres = findReason();
 
-/** A Postgres of our own: it ends when it is disposed of. */
+/** A Postgres server for tests. It is stopped when it is disposed. */
 export interface TestPostgres extends AsyncDisposable {
   readonly port: number;
   readonly user: string;
   readonly password: string;
-  /** Makes an empty database and tells how libpq gets there. */
+  /** Creates an empty database and returns its connection string for libpq. */
   createDatabase(): Promise<string>;
-  /** Runs SQL in a database and gives what `psql` prints, a line for each row. */
+  /** Runs SQL in a database and returns the output of `psql`, one line per row. */
   sql(database: string, text: string): Promise<string>;
-  /** Ends it as a crash does. */
+  /** Ends it like a crash. */
   kill(): Promise<void>;
-  /** Starts it again at the same port, with what it holds. */
+  /** Starts it again on the same port, with its data. */
   restart(): Promise<void>;
 }
 
 const USER = "eider";
-/** Code that forgets to quote it fails. */
+/** Code that does not quote it fails. */
 const PASSWORD = "geheim 'und' lang\\";
 
-/** One server for all tests of a file: started when the first of them asks for it. */
+/** One server for all tests of a file, started when the first test needs it. */
 export function sharedPostgres(): () => Promise<TestPostgres> {
   let started: Promise<TestPostgres> | undefined;
   afterAll(async () => {
@@ -53,7 +53,7 @@ export function sharedPostgres(): () => Promise<TestPostgres> {
   };
 }
 
-/** Starts a server on the loopback, in a folder of its own. */
+/** Starts a server on the loopback address, in a new folder. */
 async function startPostgres(): Promise<TestPostgres> {
   if (missingPostgres !== undefined) throw new Error(missingPostgres);
   const folder = await mkdtemp(join(tmpdir(), "eider-postgres-"));
@@ -77,11 +77,11 @@ async function startPostgres(): Promise<TestPostgres> {
       stdio: ["ignore", "pipe", "pipe"],
     });
     running = child;
-    let said = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (said += text));
-    await until("a Postgres that is ready", () => {
-      if (child.exitCode !== null) throw new Error(`postgres ended: ${said}`);
-      return said.includes("ready to accept connections");
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
+    await until("Postgres to be ready", () => {
+      if (child.exitCode !== null) throw new Error(`postgres ended: ${output}`);
+      return output.includes("ready to accept connections");
     });
   }
 
@@ -90,12 +90,12 @@ async function startPostgres(): Promise<TestPostgres> {
     running = undefined;
     if (child === undefined || child.exitCode !== null) return;
     const exited = new Promise((resolve) => child.once("exit", resolve));
-    // Its own signals end the processes of its sessions as well.
+    // Postgres handles these signals, and also ends the processes of its sessions.
     child.kill(signal);
     await exited;
   }
 
-  async function ask(program: "createdb" | "psql", args: readonly string[]): Promise<string> {
+  async function runClient(program: "createdb" | "psql", args: readonly string[]): Promise<string> {
     const address = ["-h", "127.0.0.1", "-p", String(port), "-U", USER];
     const env = { PGPASSWORD: PASSWORD, LC_ALL: "C" };
     return (await promisify(execFile)(join(programs ?? "", program), [...address, ...args], { env })).stdout.trimEnd();
@@ -107,10 +107,10 @@ async function startPostgres(): Promise<TestPostgres> {
     password: PASSWORD,
     async createDatabase() {
       const name = `test${++databases}`;
-      await ask("createdb", [name]);
+      await runClient("createdb", [name]);
       return `dbname=${name} host=127.0.0.1 port=${port} user=${USER} password='${PASSWORD.replace(/['\\]/g, "\\$&")}'`;
     },
-    sql: (database, text) => ask("psql", ["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", text, databaseIn(database)]),
+    sql: (database, text) => runClient("psql", ["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", text, databaseIn(database)]),
     kill: () => stop("SIGQUIT"),
     restart,
     async [Symbol.asyncDispose]() {
@@ -143,7 +143,7 @@ function databaseIn(address: string): string {
   return /\bdbname=(\w+)/.exec(address)?.[1] ?? address;
 }
 
-/** The folder of the newest server that is installed. */
+/** The folder of the newest installed server. */
 function findPrograms(): string | undefined {
   const debian = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : [];
   const folders = [...debian.map((version) => join(DEBIAN, version, "bin")), ...(process.env["PATH"] ?? "").split(":")];
@@ -152,14 +152,14 @@ function findPrograms(): string | undefined {
   );
 }
 
-function someoneElse(): Owner | undefined {
+function unprivilegedUser(): Owner | undefined {
   const name = ["postgres", "nobody"].find((user) => spawnSync("id", ["-u", user]).status === 0);
   if (name === undefined) return undefined;
   const [uid, gid] = ["-u", "-g"].map((what) => Number(execFileSync("id", [what, name], { encoding: "utf8" })));
   return uid === undefined || gid === undefined ? undefined : { uid, gid };
 }
 
-function reasonOf(): string | undefined {
+function findReason(): string | undefined {
   if (programs === undefined) return "there is no postgres";
   if (process.getuid?.() === 0 && owner === undefined) return "postgres does not run as root, and there is nobody else";
   return undefined;

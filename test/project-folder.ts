@@ -6,7 +6,7 @@ export interface ProjectFolder extends Disposable {
   readonly path: string;
 }
 
-/** A folder of its own for one test, gone after it. */
+/** A temporary folder with these files. It is deleted when it is disposed. */
 export function projectFolder(files: Readonly<Record<string, string | Uint8Array>>): ProjectFolder {
   const path = mkdtempSync(join(tmpdir(), "eider-"));
   for (const [name, content] of Object.entries(files)) {

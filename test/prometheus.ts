@@ -1,10 +1,10 @@
-/** What `/metrics` tells: the value of each line, by its name with its labels as they are written. */
+/** The values in `/metrics`, by metric name and labels as they are written there. */
 export type Scraped = ReadonlyMap<string, number>;
 
 export async function scrape(url: string): Promise<Scraped> {
-  const answer = await fetch(`${url}/metrics`);
-  if (answer.status !== 200) throw new Error(`/metrics answers ${answer.status}`);
-  return readMetrics(await answer.text());
+  const response = await fetch(`${url}/metrics`);
+  if (response.status !== 200) throw new Error(`/metrics returned ${response.status}`);
+  return readMetrics(await response.text());
 }
 
 export function readMetrics(text: string): Scraped {
@@ -17,7 +17,7 @@ export function readMetrics(text: string): Scraped {
   );
 }
 
-/** The lines that say something of an endpoint, a cache or whatever the text names. */
+/** The metric names and labels that contain a text, such as the name of an endpoint or a cache. */
 export function naming(scraped: Scraped, text: string): readonly string[] {
   return [...scraped.keys()].filter((line) => line.includes(text));
 }

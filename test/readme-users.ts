@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { codesOf, tablesOf } from "./markdown.ts";
 
-/** Users of an example with their passwords, which stand in its README only: a table that begins with User and Password. */
+/** The users of an example and their passwords, from the table in its README whose first columns are User and Password. */
 export function readmeUsers(folder: string): ReadonlyMap<string, string> {
   const file = join(folder, "README.md");
   const tables = existsSync(file) ? tablesOf(readFileSync(file, "utf8")) : [];
@@ -12,7 +12,7 @@ export function readmeUsers(folder: string): ReadonlyMap<string, string> {
   return new Map(rows.map(([user = "", password = ""]) => [codesOf(user)[0] ?? "", codesOf(password)[0] ?? ""]));
 }
 
-/** The header of HTTP Basic. */
+/** The `Authorization` header for HTTP Basic. */
 export function basicHeader(username: string, password: string): { readonly Authorization: string } {
   return { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}` };
 }

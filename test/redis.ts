@@ -8,59 +8,59 @@ import type { MadeCertificate } from "./certificates.ts";
 import { until } from "./until.ts";
 
 const SERVER = "redis-server";
-const isThere = spawnSync(SERVER, ["--version"]).status === 0;
+const isInstalled = spawnSync(SERVER, ["--version"]).status === 0;
 
-/** A Redis of our own: it stores nothing on disk, and ends when it is disposed of. */
+/** A Redis server for tests. It stores nothing on disk, and is stopped when it is disposed. */
 export interface TestRedis extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
-  /** Ends it as a crash does. */
+  /** Ends it like a crash. */
   kill(): Promise<void>;
-  /** Starts it again at the same port, empty. */
+  /** Starts it again on the same port, without data. */
   restart(): Promise<void>;
-  /** Stops it from answering, and lets it go on: connections stay. */
+  /** Suspends the process. Its connections stay open. */
   pause(): void;
   resume(): void;
 }
 
 /**
- * `test` where Redis is installed. Elsewhere the test is left out, and its name says why; under EIDER_TEST_REQUIRE=all
+ * `test` if Redis is installed. Otherwise, the test is skipped, and its name contains the reason. With EIDER_TEST_REQUIRE=all,
  * it runs and fails.
  */
 export function testWithRedis(name: string, run: () => Promise<void>): void {
-  if (isThere || process.env["EIDER_TEST_REQUIRE"] === "all") test(name, run);
-  // The server is missing here; CI has it.
+  if (isInstalled || process.env["EIDER_TEST_REQUIRE"] === "all") test(name, run);
+  // CI has the server.
   else test.skip(`${name} (left out: there is no ${SERVER})`, run);
 }
 
-export interface RedisWish {
-  /** Further options of its command line. */
+export interface RedisOptions {
+  /** Further command-line options. */
   readonly args?: readonly string[];
-  /** It speaks TLS, and shows this. */
+  /** With a certificate, the server uses TLS. */
   readonly certificate?: MadeCertificate;
 }
 
-/** Starts `redis-server` on the loopback. */
-export async function startRedis({ args = [], certificate }: RedisWish = {}): Promise<TestRedis> {
+/** Starts `redis-server` on the loopback address. */
+export async function startRedis({ args = [], certificate }: RedisOptions = {}): Promise<TestRedis> {
   const folder = await mkdtemp(join(tmpdir(), "eider-redis-"));
   const port = await freePort();
-  const listening = certificate === undefined ? ["--port", `${port}`] : await listenWith(certificate, { folder, port });
+  const listening = certificate === undefined ? ["--port", `${port}`] : await tlsOptions(certificate, { folder, port });
   let running: ChildProcess | undefined;
 
   async function restart(): Promise<void> {
     const own = [...listening, "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "no"];
     const child = spawn(SERVER, [...own, ...args], { stdio: ["ignore", "pipe", "pipe"] });
     running = child;
-    let said = "";
+    let output = "";
     let failure: Error | undefined;
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (said += text));
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
     child.once("error", (error) => {
       failure = error;
     });
-    await until("a Redis that is ready", () => {
+    await until("Redis to be ready", () => {
       if (failure !== undefined) throw failure;
-      if (child.exitCode !== null) throw new Error(`${SERVER} ended: ${said}`);
-      return said.includes("eady to accept connections");
+      if (child.exitCode !== null) throw new Error(`${SERVER} ended: ${output}`);
+      return output.includes("eady to accept connections");
     });
   }
 
@@ -94,7 +94,7 @@ export async function startRedis({ args = [], certificate }: RedisWish = {}): Pr
   return redis;
 }
 
-async function listenWith(
+async function tlsOptions(
   { cert, key }: MadeCertificate,
   { folder, port }: { readonly folder: string; readonly port: number },
 ): Promise<readonly string[]> {
@@ -105,7 +105,7 @@ async function listenWith(
   return ["--port", "0", "--tls-port", `${port}`, "--tls-auth-clients", "no", ...files];
 }
 
-/** A port on the loopback where nobody listens. */
+/** A free port on the loopback address. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

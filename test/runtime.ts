@@ -6,7 +6,7 @@ export interface TestRuntime extends Runtime {
   stderrText(): string;
 }
 
-/** The world outside, for commands that run inside the test: what they print is kept. */
+/** A runtime for commands that run inside a test. It records their output. */
 export function testRuntime(options: {
   readonly cwd: string;
   readonly env?: Record<string, string>;
@@ -19,7 +19,7 @@ export function testRuntime(options: {
     env: options.env ?? {},
     stdout: { isTerminal: false, write: (text) => out.push(text) },
     stderr: { isTerminal: false, write: (text) => err.push(text) },
-    stdin: () => ({ ...nothingToRead, ...options.stdin }),
+    stdin: () => ({ ...emptyInput, ...options.stdin }),
     now: () => new Date(0),
     ...testSelf,
     onStop() {},
@@ -32,7 +32,7 @@ export function testRuntime(options: {
   };
 }
 
-const nothingToRead: Input = {
+const emptyInput: Input = {
   isTerminal: false,
   read: async function* () {},
   readPlain: async function* () {},

@@ -17,13 +17,13 @@ export interface ServedFolder extends AsyncDisposable {
   readonly listener: Listener;
   readonly observation: Observability;
   readonly events: readonly ServiceEvent[];
-  /** Warnings, as a start prints them. */
+  /** Warnings, as `eider serve` prints them. */
   readonly problems: readonly string[];
-  /** Lines of an audit whose sink is stdout. */
+  /** The lines of an audit log whose sink is stdout. */
   readonly audited: readonly string[];
 }
 
-/** A project that lies in a folder, served on a free port as `eider serve` does. */
+/** Serves the project in a folder on a free port, like `eider serve`. */
 export async function serveFolder(folder: string, env: Record<string, string> = {}): Promise<ServedFolder> {
   const events: ServiceEvent[] = [];
   const { report, listen: hear } = openEvents((event) => events.push(event));

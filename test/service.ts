@@ -8,7 +8,7 @@ import { withTestSettings } from "./odd-settings.ts";
 import { testSelf } from "./self.ts";
 import { type ServedFolder, serveFolder } from "./serve-folder.ts";
 
-/** A project's files by name. `eider.yaml` is made up when it is missing. */
+/** The files of a project, by name. Without `eider.yaml`, a default one is used. */
 export type Files = Readonly<Record<string, string>>;
 
 export interface TestService extends ServedFolder {
@@ -29,7 +29,7 @@ export async function writeFiles(files: Files): Promise<string> {
   return folder;
 }
 
-/** The whole service on a free port, from files in a temporary folder that goes with it. */
+/** Serves a project on a free port, from files in a temporary folder, which is deleted afterwards. */
 export async function serviceFrom(files: Files, env: Record<string, string> = {}): Promise<TestService> {
   const folder = await writeFiles(files);
   const remove = (): Promise<void> => rm(folder, { recursive: true });
@@ -51,7 +51,7 @@ export async function serviceFrom(files: Files, env: Record<string, string> = {}
   };
 }
 
-/** The problems that a start would print. */
+/** The problems that `eider serve` would print. */
 export async function problemsFrom(files: Files, env: Record<string, string> = {}): Promise<string[]> {
   const folder = await writeFiles(files);
   try {
@@ -66,7 +66,7 @@ export async function problemsFrom(files: Files, env: Record<string, string> = {
   }
 }
 
-/** An endpoint at `/x` over the connection `memory`, from its SQL and further YAML. */
+/** The files of an endpoint `/x` on the connection `memory`, from its SQL and further YAML. */
 export function endpoint(sql: string, yaml = ""): Files {
   return {
     "x.yaml": `url-path: /x\ntemplate-source: x.sql\nconnection: [memory]\n${yaml}`,

@@ -4,16 +4,16 @@ import { open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A file system of its own, with so little room that a test can fill it. */
+/** A file system that is so small that a test can fill it. */
 export interface SmallDisk extends AsyncDisposable {
   readonly path: string;
-  /** Takes all the room that is left, but for so many bytes. */
+  /** Fills the free space, except for `butBytes` bytes. */
   fill(butBytes?: number): Promise<void>;
-  /** Gives it back. */
+  /** Frees the space again. */
   free(): Promise<void>;
 }
 
-/** Why tests that need one cannot run; undefined when they can. */
+/** The reason why tests that need a small disk cannot run. Undefined if they can. */
 export const missingSmallDisk = tryToMount();
 
 export function smallDisk(mib: number): SmallDisk {
@@ -53,7 +53,7 @@ function mount(mib: number): string {
 }
 
 function unmount(path: string): void {
-  // Lazily: a file that a killed process had open may be held for a moment longer.
+  // Lazily, because files of a killed process may stay open for a moment.
   execFileSync("umount", ["-l", path], { stdio: "pipe" });
   rmSync(path, { recursive: true });
 }

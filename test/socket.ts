@@ -1,40 +1,41 @@
 import { connect } from "node:net";
 import { until } from "./until.ts";
 
-/** One HTTP answer as its bytes tell it. */
+/** One HTTP response, parsed from the received bytes. */
 export interface RawAnswer {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
-  /** False when the connection ended before the body did. */
+  /** False if the connection closed before the end of the body. */
   readonly complete: boolean;
 }
 
-/** A bare connection: bytes out, bytes in, nothing made nicer on the way. */
+/** A TCP connection that sends and receives raw bytes. */
 export interface RawSocket extends Disposable {
   send(bytes: string | Uint8Array): void;
-  /** Says that nothing more will be sent; what comes is still read. */
+  /** Closes the sending side of the connection. Responses are still read. */
   half(): void;
-  /** Ends the connection as a client does that goes away in order. */
+  /** Closes the connection normally. */
   close(): void;
-  /** Ends it with a reset. */
+  /** Closes the connection with a reset. */
   reset(): void;
-  /** Stops and goes on reading. */
+  /** Stops reading, until `resume`. */
   pause(): void;
   resume(): void;
   received(): Buffer;
   answers(): readonly RawAnswer[];
-  /** Whether the other side, or an error, has ended the connection. */
+  /** Whether the server or an error has closed the connection. */
   isClosed(): boolean;
-  /** Whether it ended with an error instead of in order. */
+  /** Whether the connection was closed by an error. */
   wasReset(): boolean;
-  /** The first `count` answers, each complete or cut off by the end of the connection. */
+  /** Waits for the first `count` responses. If the connection closes, some may be missing or incomplete. */
   take(count: number): Promise<readonly RawAnswer[]>;
+  /** Waits until `isClosed`. */
   closed(): Promise<void>;
 }
 
-/** Connects to the address of a listener. */
+/** Connects to the host and port of a URL. */
 export async function openSocket(url: string): Promise<RawSocket> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
@@ -42,7 +43,7 @@ export async function openSocket(url: string): Promise<RawSocket> {
   let closed = false;
   let reset = false;
   await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("error", reject));
-  // A reset is one of the ways in which a connection ends.
+  // A reset is an expected way to close a connection.
   socket.on("error", () => {
     reset = true;
   });
@@ -77,7 +78,7 @@ export async function openSocket(url: string): Promise<RawSocket> {
   };
 }
 
-/** Every answer in a stream of bytes; interim ones (100 Continue) are left out. */
+/** All responses in the received bytes, without interim ones (100 Continue). */
 function parseAnswers(bytes: Buffer): readonly RawAnswer[] {
   const answers: RawAnswer[] = [];
   let at = 0;
@@ -111,7 +112,7 @@ function parseBody(
   if (status === 204 || status === 304) return { body: "", next: from, complete: true };
   if (headers.get("transfer-encoding") === "chunked") return parseChunks(bytes, from);
   const length = headers.get("content-length");
-  // Without a length the body ends with the connection, and nobody can tell whether it is complete.
+  // Without a length, the body ends with the connection, and its completeness is unknown.
   const next = length === undefined ? bytes.length : Math.min(bytes.length, from + Number(length));
   const complete = length !== undefined && next === from + Number(length);
   return { body: bytes.toString("utf8", from, next), next, complete };

@@ -8,7 +8,7 @@ import { type TurnedClock, turnedClock } from "./turned-clock.ts";
 
 export const NEVER: StopSignal = new AbortController().signal;
 
-/** Caches over a store in memory, with a clock to turn. */
+/** Caches with a store in memory and a clock that the test controls. */
 export interface TestCaches {
   readonly caches: Caches;
   readonly store: MemoryStore;
@@ -16,9 +16,9 @@ export interface TestCaches {
   readonly events: ServiceEvent[];
   /** Acquires the snapshot of a table. */
   table(table?: string, acquiring?: { readonly signal?: StopSignal; readonly refresh?: boolean }): Promise<Lease>;
-  /** Acquires a result of the cache `results`. */
+  /** Acquires a result from the cache `results`. */
   result(sql: string, acquiring?: ResultAcquiring): Promise<Lease>;
-  /** The same, read and released at once: its state and the writes that it has seen. */
+  /** Acquires a table and releases it immediately. Returns its state, and the number of writes that it includes. */
   read(table?: string): Promise<readonly [state: Lease["state"], writes: number]>;
   readResult(sql: string, acquiring?: ResultAcquiring): Promise<readonly [state: Lease["state"], writes: number]>;
 }

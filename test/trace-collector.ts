@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A span as it was sent, with the parts that tests look at. */
+/** An exported span, with the properties that tests check. */
 export interface SentSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -21,11 +21,11 @@ interface Export {
   }[];
 }
 
-/** A collector of OTLP over HTTP on a free port, that keeps what it was sent. */
+/** A collector for OTLP over HTTP on a free port. It records all requests. */
 export interface TraceCollector extends AsyncDisposable {
   readonly url: string;
   spans(): readonly SentSpan[];
-  /** Names of the services whose spans came. */
+  /** The service names of the received spans. */
   services(): readonly unknown[];
   readonly requests: readonly { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: string }[];
 }

@@ -1,15 +1,15 @@
 import type { After } from "../src/time-limit.ts";
 
-/** A clock and timers that a test turns. */
+/** A fake clock with timers, which the test controls. */
 export interface TurnedClock {
-  /** The clock on the wall: it can be set. */
+  /** The system time, which `set` can change. */
   now(): number;
   readonly after: After;
-  /** Lets time pass: every timer on the way fires at its time, and what it sets off comes to rest. */
+  /** Advances the time. Each due timer fires at its time, followed by all the work that it triggers. */
   advance(ms: number): Promise<void>;
-  /** Somebody sets the clock: timers do not notice. */
+  /** Changes the system time by `byMs`, without affecting timers. */
   set(byMs: number): void;
-  /** Timers that wait. */
+  /** The number of pending timers. */
   timers(): number;
 }
 
@@ -18,7 +18,7 @@ interface Timer {
   readonly work: () => void;
 }
 
-/** Everything that can go on without time passing has gone on. */
+/** Waits until all work has run that needs no timer. */
 export function atRest(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

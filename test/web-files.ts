@@ -2,13 +2,13 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A file of the server: its content, a status, or a whole response. */
+/** A file on the server: its content, the status to return, or a function that sends the response. */
 export type WebFile = string | Uint8Array | number | ((response: ServerResponse) => void);
 
 export interface WebFiles extends AsyncDisposable {
   readonly url: string;
   readonly files: Map<string, WebFile>;
-  /** Method, path and query of each request. */
+  /** The method, path and query of each request. */
   readonly requests: readonly string[];
 }
 

@@ -1,14 +1,14 @@
-/** Clients cannot use these addresses, on which a listener accepts connections to any address of the machine. */
-const EVERY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+/** On these hosts, a listener accepts connections to every address of the machine. Clients cannot connect to them. */
+const WILDCARD_HOSTS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
-export interface ListeningAt {
+export interface ListenAddress {
   readonly host: string;
   readonly port: number;
   readonly isSecure: boolean;
 }
 
-/** The URL of a listener. `everywhere` is the host name to use if it listens on all addresses. */
-export function addressAt({ host, port, isSecure }: ListeningAt, everywhere: string): string {
-  const name = EVERY_ADDRESS.has(host) ? everywhere : host.includes(":") ? `[${host}]` : host;
+/** The URL of a listener. If it listens on a wildcard host, the URL contains `wildcardName` instead. */
+export function listenerUrl({ host, port, isSecure }: ListenAddress, wildcardName: string): string {
+  const name = WILDCARD_HOSTS.has(host) ? wildcardName : host.includes(":") ? `[${host}]` : host;
   return `${isSecure ? "https" : "http"}://${name}:${port}`;
 }

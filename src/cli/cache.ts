@@ -29,8 +29,8 @@ ${projectOptionsHelp}
 Example:
   eider cache refresh analytics.sales --config project/eider.yaml`,
   async run(args, runtime) {
-    const [word, ...rest] = args;
-    const action = ACTIONS.find((each) => each === word);
+    const [actionName, ...rest] = args;
+    const action = ACTIONS.find((each) => each === actionName);
     if (action === undefined) throw new UsageError(`cache: expected one of ${ACTIONS.join(", ")}`);
     const { flags, positionals, ...options } = readOptionsAndNames(rest, ["json"]);
     if (action !== "refresh" && positionals.length > 0) throw new UsageError(`cache ${action} takes no names`);
@@ -51,7 +51,7 @@ async function runAction(action: Action, { service, names, json }: ActionInput, 
   const { caches } = service;
   switch (action) {
     case "list":
-      print(
+      printEntries(
         await Promise.all(caches.statuses().map((status) => entryOf(status, service, runtime.now()))),
         json,
         runtime,
@@ -67,14 +67,14 @@ async function runAction(action: Action, { service, names, json }: ActionInput, 
 
 async function refreshAll(caches: Caches, names: readonly string[], runtime: Runtime): Promise<ExitCode> {
   const known = caches.statuses().filter(({ mode }) => mode !== "results");
-  const wanted = names.length === 0 ? known : names.map((name) => find(name, known));
+  const wanted = names.length === 0 ? known : names.map((name) => findCache(name, known));
   let code: ExitCode = exitCodes.done;
   for (const [index, { name }] of wanted.entries()) {
     const label = `${name.schema}.${name.table}`;
-    const from = performance.now();
+    const startedAt = performance.now();
     try {
-      const { rows } = await caches.refresh(name, NEVER);
-      const ms = Math.round(performance.now() - from);
+      const { rows } = await caches.refresh(name, NEVER_ABORTED);
+      const ms = Math.round(performance.now() - startedAt);
       const progress = `${index + 1} of ${wanted.length}: ${label}, ${rows} rows in ${ms} ms`;
       runtime.stdout.write(`${printable(progress)}\n`);
     } catch (error) {
@@ -87,9 +87,9 @@ async function refreshAll(caches: Caches, names: readonly string[], runtime: Run
   return code;
 }
 
-const NEVER = new AbortController().signal;
+const NEVER_ABORTED = new AbortController().signal;
 
-function find(text: string, known: readonly CacheStatus[]): CacheStatus {
+function findCache(text: string, known: readonly CacheStatus[]): CacheStatus {
   const [table = "", schema = "cache"] = text.split(".").reverse();
   const found = known.find(({ name }) => cacheKey(name) === cacheKey({ schema, table }));
   if (found !== undefined) return found;
@@ -122,16 +122,16 @@ async function entryOf(status: CacheStatus, service: Service, now: Date): Promis
   };
 }
 
-/** The error of the last refresh, if an earlier process ran it. */
+/** The recorded error of the last refresh, which an earlier process may have run. */
 async function recordedError({ name }: CacheStatus, { engine, cacheCatalog }: Service): Promise<string | undefined> {
   const sql = `SELECT status, message FROM ${cacheCatalog}.audit.refreshes WHERE encode(schema_name) = encode($1) AND encode(table_name) = encode($2) ORDER BY started DESC NULLS LAST LIMIT 1`;
   const values = [name.schema, name.table].map((value) => ({ type: "VARCHAR", value }) as const);
-  const change = { connections: [], touches: [], signal: NEVER };
+  const change = { connections: [], touches: [], signal: NEVER_ABORTED };
   const [[status, message] = []] = await engine.change(change, (run) => run({ sql, values }));
   return status === "error" ? (message ?? "") : undefined;
 }
 
-function print(entries: readonly Entry[], json: boolean, { stdout }: Runtime): void {
+function printEntries(entries: readonly Entry[], json: boolean, { stdout }: Runtime): void {
   if (json) {
     stdout.write(`${printableLines(JSON.stringify(entries, null, 2))}\n`);
     return;
@@ -146,7 +146,7 @@ function print(entries: readonly Entry[], json: boolean, { stdout }: Runtime): v
     nextRefresh ?? "",
     printable(oneLine(lastError ?? "")),
   ]);
-  // A pipe gets tabs; a terminal gets aligned columns.
+  // A terminal gets aligned columns. Any other output gets tabs.
   if (!stdout.isTerminal) {
     for (const line of [header, ...lines]) stdout.write(`${line.join("\t")}\n`);
     return;

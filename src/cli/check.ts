@@ -34,25 +34,25 @@ Example:
       if (found.unreachable !== undefined) runtime.stderr.write(`${printable(oneLine(found.unreachable))}\n`);
       if (exitCodeOf(found) === exitCodes.done) {
         const warnings =
-          found.problems.length === 0 ? "no problems" : `no errors, ${count(found.problems.length, "warning")}`;
-        runtime.stdout.write(`${count(found.endpoints, "endpoint")}, ${warnings}\n`);
+          found.problems.length === 0 ? "no problems" : `no errors, ${pluralize(found.problems.length, "warning")}`;
+        runtime.stdout.write(`${pluralize(found.endpoints, "endpoint")}, ${warnings}\n`);
       }
     }
     return exitCodeOf(found);
   },
 };
 
-function count(number: number, thing: string): string {
-  return `${number} ${thing}${number === 1 ? "" : "s"}`;
+function pluralize(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-interface Found {
+interface CheckResult {
   readonly problems: readonly Problem[];
   readonly endpoints: number;
   readonly unreachable: string | undefined;
 }
 
-async function findProblems(options: ProjectOptions, offline: boolean, runtime: Runtime): Promise<Found> {
+async function findProblems(options: ProjectOptions, offline: boolean, runtime: Runtime): Promise<CheckResult> {
   const { project, validPart, problems } = await loadProject({
     ...loadOptionsOf(options, runtime),
     isOffline: offline,
@@ -65,7 +65,7 @@ async function findProblems(options: ProjectOptions, offline: boolean, runtime: 
   };
 }
 
-/** Opens a project to find its problems, and closes it. Logs nothing. */
+/** Opens a project to find its problems, then closes it. Logs nothing. */
 export async function openForCheck(
   project: Project,
   connect: boolean,
@@ -76,12 +76,12 @@ export async function openForCheck(
   return opened;
 }
 
-function exitCodeOf({ problems, unreachable }: Found): ExitCode {
+function exitCodeOf({ problems, unreachable }: CheckResult): ExitCode {
   if (hasErrors(problems)) return exitCodes.problem;
   return unreachable === undefined ? exitCodes.done : exitCodes.unavailable;
 }
 
-function reportOf({ problems, endpoints, unreachable }: Found): unknown {
+function reportOf({ problems, endpoints, unreachable }: CheckResult): unknown {
   return {
     problems: inOrder(problems).map(({ severity, location, path, message }) => ({
       severity,

@@ -27,14 +27,14 @@ Example:
     return await withProject(options, runtime, {
       purpose: "check",
       async run(service) {
-        await print(await generateClient(service, { bigint: mode }), values.get("out"), runtime);
+        await writeOutput(await generateClient(service, { bigint: mode }), values.get("out"), runtime);
         return undefined;
       },
     });
   },
 };
 
-async function print(text: string, out: string | undefined, { cwd, stdout }: Runtime): Promise<void> {
+async function writeOutput(text: string, out: string | undefined, { cwd, stdout }: Runtime): Promise<void> {
   if (out === undefined) {
     stdout.write(text);
     return;

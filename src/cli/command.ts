@@ -27,11 +27,11 @@ export interface Output {
 
 export interface Input {
   readonly isTerminal: boolean;
-  /** Chunks of input. A terminal delivers every key, even Ctrl-C, without echo. Leaving the loop closes the input. */
+  /** Chunks of input. A terminal delivers every key press, even Ctrl-C, without echo. Ending the iteration closes the input. */
   read(): AsyncIterable<Uint8Array>;
   /** Chunks of input. A terminal delivers whole lines. */
   readPlain(): AsyncIterable<Uint8Array>;
-  /** Ends the input for its reader. */
+  /** Ends the iteration of the reader. */
   close(): void;
 }
 
@@ -46,5 +46,5 @@ export interface Command {
   run(args: readonly string[], runtime: Runtime): Promise<ExitCode>;
 }
 
-/** The command line is wrong: exit code 2. */
+/** The command line is invalid: exit code 2. */
 export class UsageError extends Error {}

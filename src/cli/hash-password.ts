@@ -30,7 +30,7 @@ async function readPassword({ stdin, stderr }: Runtime): Promise<string | undefi
   const input = stdin();
   const lines = readLines(input);
   try {
-    if (!input.isTerminal) return usable(await lines.next());
+    if (!input.isTerminal) return decodePassword(await lines.next());
     const ask = async (prompt: string): Promise<Uint8Array | undefined> => {
       stderr.write(prompt);
       const line = await lines.next();
@@ -39,7 +39,7 @@ async function readPassword({ stdin, stderr }: Runtime): Promise<string | undefi
     };
     const first = await ask("Password: ");
     if (first === undefined) return undefined;
-    const password = usable(first);
+    const password = decodePassword(first);
     const again = await ask("Repeat password: ");
     if (again === undefined) return undefined;
     if (password !== decodeUtf8(again)) throw new UsageError("the passwords do not match");
@@ -49,8 +49,8 @@ async function readPassword({ stdin, stderr }: Runtime): Promise<string | undefi
   }
 }
 
-/** Rejects a password that no client could send: its hash would never match. */
-function usable(line: Uint8Array | undefined): string {
+/** Decodes a password. Rejects one that no client could send, because its hash would never match. */
+function decodePassword(line: Uint8Array | undefined): string {
   if (line === undefined || line.length === 0) throw new UsageError("the password is empty");
   const password = decodeUtf8(line);
   if (password === undefined) throw new UsageError("the password is not UTF-8");
@@ -61,12 +61,12 @@ function usable(line: Uint8Array | undefined): string {
 }
 
 interface Lines {
-  /** The next line without its end. Undefined when the user cancels. */
+  /** The next line, without its line break. Undefined when the user cancels. */
   next(): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
 }
 
-/** Longer than a client could send. */
+/** More than a client could send. */
 const MAX_BYTES = 8 * 1024;
 const [CTRL_C, CTRL_D, BACKSPACE, LINE_FEED, RETURN, CTRL_U, DELETE] = [3, 4, 8, 10, 13, 21, 127];
 
@@ -88,7 +88,7 @@ function readLines(input: Input): Lines {
     return piece[at++];
   }
 
-  async function lineOfPipe(): Promise<Uint8Array> {
+  async function readPipeLine(): Promise<Uint8Array> {
     const line: number[] = [];
     for (let byte = await nextByte(); byte !== undefined && byte !== LINE_FEED; byte = await nextByte()) {
       append(line, byte);
@@ -96,8 +96,8 @@ function readLines(input: Input): Lines {
     return Uint8Array.from(line.at(-1) === RETURN ? line.slice(0, -1) : line);
   }
 
-  /** Without echo, a terminal does no editing either. */
-  async function lineOfTerminal(): Promise<Uint8Array | undefined> {
+  /** Handles editing keys, because a terminal without echo does not. */
+  async function readTerminalLine(): Promise<Uint8Array | undefined> {
     let line: number[] = [];
     for (;;) {
       const byte = await nextByte();
@@ -123,7 +123,7 @@ function readLines(input: Input): Lines {
   }
 
   return {
-    next: input.isTerminal ? lineOfTerminal : lineOfPipe,
+    next: input.isTerminal ? readTerminalLine : readPipeLine,
     async close() {
       await pieces.return?.();
     },
@@ -135,7 +135,7 @@ function append(line: number[], byte: number): void {
   line.push(byte);
 }
 
-/** A character of UTF-8 is a first byte and its continuation bytes. */
+/** In UTF-8, a character is a first byte and its continuation bytes. */
 function withoutLastCharacter(line: readonly number[]): number[] {
   return line.slice(
     0,

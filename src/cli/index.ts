@@ -9,5 +9,5 @@ import { openapi } from "./openapi.ts";
 import { schema } from "./schema.ts";
 import { serve } from "./serve.ts";
 
-/** The commands of `eider`. To add one, write its file and list it here. */
+/** The commands of `eider`. To add one, create its file and list it here. */
 export const commands: readonly Command[] = [serve, dev, check, cache, openapi, client, schema, mcp, hashPassword];

@@ -1,19 +1,19 @@
-/** How a client reaches the service: it starts a program, or connects to a URL. */
-export type Reach =
+/** How a client connects to the service: it starts a program, or uses a URL. */
+export type McpTransport =
   | { readonly kind: "program"; readonly command: string; readonly args: readonly string[] }
   /** `scheme` is the scheme of the `Authorization` header, if the client must send one. */
   | { readonly kind: "address"; readonly url: string; readonly scheme: "Basic" | "Bearer" | undefined };
 
-/** The environment variable from which clients read the credentials. */
+/** The environment variable that contains the credentials of a client. */
 export const TOKEN_VARIABLE = "EIDER_TOKEN";
 
-/** An MCP client, and its configuration. */
+/** An MCP client, and how to configure it. */
 export interface McpClient {
   readonly name: string;
   readonly title: string;
-  /** Where the configuration belongs. */
+  /** Where the user puts the configuration. */
   readonly configLocation: string;
-  text(server: string, reach: Reach): string;
+  configText(server: string, transport: McpTransport): string;
 }
 
 /** The supported clients. To add one, list it here. */
@@ -22,17 +22,17 @@ export const mcpClients: readonly McpClient[] = [
     name: "claude-desktop",
     title: "Claude Desktop",
     configLocation: "claude_desktop_config.json (Settings, Developer, Edit Config)",
-    text: (server, reach) =>
-      json({ mcpServers: { [server]: reach.kind === "program" ? program(reach) : remote(reach) } }),
+    configText: (server, transport) =>
+      json({ mcpServers: { [server]: transport.kind === "program" ? programConfig(transport) : bridgeConfig(transport) } }),
   },
   {
     name: "claude-code",
     title: "Claude Code",
     configLocation: ".mcp.json in your project folder",
-    text: (server, reach) =>
+    configText: (server, transport) =>
       json({
         mcpServers: {
-          [server]: reach.kind === "program" ? { type: "stdio", ...program(reach) } : address(reach, { type: "http" }),
+          [server]: transport.kind === "program" ? { type: "stdio", ...programConfig(transport) } : urlConfig(transport, { type: "http" }),
         },
       }),
   },
@@ -40,15 +40,15 @@ export const mcpClients: readonly McpClient[] = [
     name: "vscode",
     title: "VS Code",
     configLocation: ".vscode/mcp.json in your project folder",
-    text: (server, reach) =>
+    configText: (server, transport) =>
       json({
-        // VS Code prompts its user and stores the token.
-        ...(needsToken(reach) ? { inputs: [TOKEN_INPUT] } : {}),
+        // VS Code prompts the user for the token and stores it.
+        ...(needsToken(transport) ? { inputs: [TOKEN_INPUT] } : {}),
         servers: {
           [server]:
-            reach.kind === "program"
-              ? { type: "stdio", ...program(reach) }
-              : address(reach, { type: "http" }, `\${input:${TOKEN_INPUT.id}}`),
+            transport.kind === "program"
+              ? { type: "stdio", ...programConfig(transport) }
+              : urlConfig(transport, { type: "http" }, `\${input:${TOKEN_INPUT.id}}`),
         },
       }),
   },
@@ -56,10 +56,10 @@ export const mcpClients: readonly McpClient[] = [
     name: "cursor",
     title: "Cursor",
     configLocation: ".cursor/mcp.json in your project folder",
-    text: (server, reach) =>
+    configText: (server, transport) =>
       json({
         mcpServers: {
-          [server]: reach.kind === "program" ? program(reach) : address(reach, {}, `\${env:${TOKEN_VARIABLE}}`),
+          [server]: transport.kind === "program" ? programConfig(transport) : urlConfig(transport, {}, `\${env:${TOKEN_VARIABLE}}`),
         },
       }),
   },
@@ -67,20 +67,20 @@ export const mcpClients: readonly McpClient[] = [
     name: "script",
     title: "a plain script",
     configLocation: "a shell",
-    text: (_server, reach) => {
+    configText: (_server, transport) => {
       const message = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
-      return reach.kind === "program"
-        ? `echo '${message}' | ${[reach.command, ...reach.args].map(quoted).join(" ")}\n`
-        : `curl -s ${quoted(reach.url)} ${authorization(reach)}-H 'Content-Type: application/json' -d '${message}'\n`;
+      return transport.kind === "program"
+        ? `echo '${message}' | ${[transport.command, ...transport.args].map(quoteForShell).join(" ")}\n`
+        : `curl -s ${quoteForShell(transport.url)} ${curlAuthorization(transport)}-H 'Content-Type: application/json' -d '${message}'\n`;
     },
   },
 ];
 
-function program({ command, args }: Extract<Reach, { kind: "program" }>) {
+function programConfig({ command, args }: Extract<McpTransport, { kind: "program" }>) {
   return { command, args };
 }
 
-type Address = Extract<Reach, { kind: "address" }>;
+type Address = Extract<McpTransport, { kind: "address" }>;
 
 const TOKEN_INPUT = {
   type: "promptString",
@@ -89,18 +89,18 @@ const TOKEN_INPUT = {
   password: true,
 } as const;
 
-function needsToken(reach: Reach): boolean {
-  return reach.kind === "address" && reach.scheme !== undefined;
+function needsToken(transport: McpTransport): boolean {
+  return transport.kind === "address" && transport.scheme !== undefined;
 }
 
-function address({ url, scheme }: Address, more: object, token = `\${${TOKEN_VARIABLE}}`) {
+function urlConfig({ url, scheme }: Address, more: object, token = `\${${TOKEN_VARIABLE}}`) {
   return { ...more, url, ...(scheme === undefined ? {} : { headers: { Authorization: `${scheme} ${token}` } }) };
 }
 
 const HEADER_VARIABLE = "EIDER_AUTHORIZATION";
 
-/** A bridge to the URL, for a client that only starts programs. Its arguments must not contain spaces. */
-function remote({ url, scheme }: Address) {
+/** Configures a bridge to the URL, for a client that can only start programs. Its arguments must not contain spaces. */
+function bridgeConfig({ url, scheme }: Address) {
   const args = ["-y", "mcp-remote", url];
   if (scheme === undefined) return { command: "npx", args };
   return {
@@ -110,7 +110,7 @@ function remote({ url, scheme }: Address) {
   };
 }
 
-function authorization({ scheme }: Address): string {
+function curlAuthorization({ scheme }: Address): string {
   return scheme === undefined ? "" : `-H "Authorization: ${scheme} $${TOKEN_VARIABLE}" `;
 }
 
@@ -119,6 +119,6 @@ function json(value: unknown): string {
 }
 
 /** Quotes an argument for a shell. */
-function quoted(text: string): string {
+function quoteForShell(text: string): string {
   return /^[\w./:@=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

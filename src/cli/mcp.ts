@@ -7,9 +7,9 @@ import type { Report } from "../events.ts";
 import { openLogger } from "../log/logger.ts";
 import type { Service } from "../service/service.ts";
 import { serveStdio } from "../serving/serve-stdio.ts";
-import { addressAt } from "./address-at.ts";
+import { listenerUrl } from "./address-at.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
-import { type McpClient, mcpClients, type Reach, TOKEN_VARIABLE } from "./mcp-clients.ts";
+import { type McpClient, mcpClients, type McpTransport, TOKEN_VARIABLE } from "./mcp-clients.ts";
 import { loadOptionsOf, type ProjectOptions, projectOptionsHelp, readOptionsAndNames } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
 import { withProject } from "./with-project.ts";
@@ -35,19 +35,19 @@ Example:
   async run(args, runtime) {
     const { flags, positionals, ...options } = readOptionsAndNames(args, ["stdio", "print-config", "http"]);
     if (flags.has("print-config")) {
-      return await printConfig(clientNamed(positionals), { options, isHttp: flags.has("http") }, runtime);
+      return await printConfig(findClient(positionals), { options, isHttp: flags.has("http") }, runtime);
     }
     if (positionals.length > 0) throw new UsageError(`mcp takes no names; found '${positionals[0]}'`);
     if (flags.has("http")) throw new UsageError("--http is only valid with --print-config");
     return await withProject(options, runtime, {
       purpose: "serve",
-      reportOf: (project) => logOf(project, runtime),
+      reportOf: (project) => openLog(project, runtime),
       run: (service, report) => serveMcp(service, report, runtime),
     });
   },
 };
 
-function clientNamed(names: readonly string[]): McpClient {
+function findClient(names: readonly string[]): McpClient {
   const [name, ...others] = names;
   const known = mcpClients.map((client) => client.name).join(", ");
   if (name === undefined || others.length > 0) throw new UsageError(`--print-config takes one of ${known}`);
@@ -76,12 +76,12 @@ async function printConfig(
     runtime.stderr.write("the project has no mcp block, so no port serves MCP; add 'mcp: {enabled: true}'\n");
     return exitCodes.problem;
   }
-  const reach: Reach = isHttp
+  const transport: McpTransport = isHttp
     ? { kind: "address", url: addressOf(main), scheme: schemeOf(main) }
     : { kind: "program", command: "eider", args: ["mcp", "--config", resolve(runtime.cwd, main.file)] };
   runtime.stderr.write(`For ${client.title}: ${client.configLocation}\n`);
-  if (reach.kind === "address" && reach.scheme !== undefined) runtime.stderr.write(`${tokenHint(reach.scheme)}\n`);
-  runtime.stdout.write(client.text(main.name, reach));
+  if (transport.kind === "address" && transport.scheme !== undefined) runtime.stderr.write(`${tokenHint(transport.scheme)}\n`);
+  runtime.stdout.write(client.configText(main.name, transport));
   return exitCodes.done;
 }
 
@@ -89,7 +89,7 @@ async function printConfig(
 function addressOf({ mcp: settings = defaultMcpSettings, access }: MainConfig): string {
   const { publicUrl, host, port } = settings;
   if (publicUrl !== undefined) return publicUrl.endsWith("/mcp") ? publicUrl : `${publicUrl}/mcp`;
-  return `${addressAt({ host, port, isSecure: access.https?.tls !== undefined }, "127.0.0.1")}/mcp`;
+  return `${listenerUrl({ host, port, isSecure: access.https?.tls !== undefined }, "127.0.0.1")}/mcp`;
 }
 
 /** The scheme of the credentials to configure. With an identity provider, clients get a token themselves. */
@@ -111,7 +111,7 @@ function tokenHint(scheme: "Basic" | "Bearer"): string {
 }
 
 /** The log goes to standard error, because the protocol uses standard output. */
-function logOf({ main: { log } }: Project, { stderr, now }: Runtime): Report {
+function openLog({ main: { log } }: Project, { stderr, now }: Runtime): Report {
   const format = log.format ?? (stderr.isTerminal ? "pretty" : "json");
   return openLogger({ level: log.level, format, write: (line) => stderr.write(line), now }).report;
 }

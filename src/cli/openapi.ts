@@ -1,7 +1,7 @@
 import type { MainConfig } from "../config/project.ts";
 import { toYaml } from "../config/to-yaml.ts";
 import { describeProject } from "../docs/project-document.ts";
-import { addressAt } from "./address-at.ts";
+import { listenerUrl } from "./address-at.ts";
 import { type Command, UsageError } from "./command.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
 import { withProject } from "./with-project.ts";
@@ -36,5 +36,5 @@ Example:
 };
 
 function addressOf({ http, access }: MainConfig): string {
-  return addressAt({ ...http, isSecure: access.https?.tls !== undefined }, "localhost");
+  return listenerUrl({ ...http, isSecure: access.https?.tls !== undefined }, "localhost");
 }

@@ -15,7 +15,7 @@ export interface ProjectOptions {
   readonly ignoresEnvFile: boolean;
 }
 
-/** How a command loads its project. */
+/** The options with which a command loads its project. */
 export function loadOptionsOf(
   { config: file, ignoresEnvFile, port, host, logLevel, logFormat }: ProjectOptions,
   { cwd, env }: Pick<Runtime, "cwd" | "env">,
@@ -54,13 +54,13 @@ export function readOptionsAndNames<Flag extends string>(
   return parse(args, { flags, valued: [], allowPositionals: true });
 }
 
-interface Accepted<Flag extends string> {
+interface AcceptedOptions<Flag extends string> {
   readonly flags: readonly Flag[];
   readonly valued: readonly string[];
   readonly allowPositionals: boolean;
 }
 
-function parse<Flag extends string>(args: readonly string[], { flags, valued, allowPositionals }: Accepted<Flag>) {
+function parse<Flag extends string>(args: readonly string[], { flags, valued, allowPositionals }: AcceptedOptions<Flag>) {
   const { values, positionals } = parseArguments(args, { flags, valued, allowPositionals });
   const own = valued.flatMap((name) => {
     const value = text(values[name]);
@@ -82,7 +82,7 @@ function parse<Flag extends string>(args: readonly string[], { flags, valued, al
 
 function parseArguments(
   args: readonly string[],
-  { flags, valued, allowPositionals }: Accepted<string>,
+  { flags, valued, allowPositionals }: AcceptedOptions<string>,
 ): { readonly values: Readonly<Record<string, unknown>>; readonly positionals: readonly string[] } {
   const names = (list: readonly string[], type: "boolean" | "string") =>
     Object.fromEntries(list.map((name) => [name, { type }]));
@@ -102,7 +102,7 @@ function parseArguments(
   }
 }
 
-/** Options of flAPI that have no effect. */
+/** flAPI options that are accepted and ignored. */
 const flapiOptions = { flags: ["no-telemetry", "config-service"], valued: ["config-service-token"] } as const;
 
 function text(value: unknown): string | undefined {

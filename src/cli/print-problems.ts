@@ -14,7 +14,7 @@ export function printProblems(problems: readonly Problem[], output: Output): voi
   for (const problem of inOrder(problems)) output.write(`${lineOf(problem, output)}\n`);
 }
 
-/** The same. On a terminal, also prints the source line, with a mark below the column. */
+/** Like `printProblems`, but on a terminal, it also prints the source line, with a mark below the column. */
 export function printProblemsInSource(problems: readonly Problem[], output: Output, cwd: string): void {
   if (!output.isTerminal) {
     printProblems(problems, output);

@@ -8,20 +8,20 @@ const RED = "\u001b[31m";
 const DIM = "\u001b[2m";
 const RESET = "\u001b[0m";
 
-/** Requests of the page at /docs itself are not shown. */
+/** Requests that the page at /docs sends for itself. They are not printed. */
 const PAGE_REQUESTS = /^\/docs\/(?:assets\/|events$)/;
 const LONGEST_PATH = 120;
 
 /**
- * The line that `eider dev` prints for a request. Undefined for requests of the page at /docs. Contains no parameter values:
- * only a request without an endpoint shows its path, without the query.
+ * The line that `eider dev` prints for a request. Undefined for requests that the page at /docs sends for itself. Contains no
+ * parameter values: the path is that of the endpoint, or without an endpoint, the requested path without its query.
  */
 export function requestLine(
   { method, path: requested, status, ms, call }: FinishedRequest,
   { isTerminal }: Output,
 ): string | undefined {
   if (PAGE_REQUESTS.test(requested)) return undefined;
-  const path = printable(call === undefined ? shortened(requested) : routeOf(call));
+  const path = printable(call === undefined ? shorten(requested) : routeOf(call));
   const rows = call?.rows === undefined ? "" : `${call.rows} row${call.rows === 1 ? "" : "s"}`;
   const time = `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
   const cache = call?.cache ?? "";
@@ -31,11 +31,11 @@ export function requestLine(
   return `${method.padEnd(6)} ${path.padEnd(40)} ${colour}${status}${RESET} ${DIM}${tail}${RESET}`;
 }
 
-/** Removes the method, which may be GET for a HEAD request. */
+/** The path of an endpoint, without its method, which may be GET for a HEAD request. */
 function routeOf({ endpoint }: NonNullable<FinishedRequest["call"]>): string {
   return endpoint.replace(/^\S+ /, "");
 }
 
-function shortened(path: string): string {
+function shorten(path: string): string {
   return path.length <= LONGEST_PATH ? path : `${path.slice(0, LONGEST_PATH)}...`;
 }

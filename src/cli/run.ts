@@ -17,11 +17,11 @@ export async function runCommandLine(args: readonly string[], runtime: Runtime):
   const named = commands.find(({ name }) => name === first);
   try {
     if (named !== undefined) return await runCommand(named, rest, runtime);
-    if (first !== undefined && !first.startsWith("-")) throw new UsageError(unknownCommand(first));
-    // flAPI's equivalent of `check`.
-    const checks = args.includes("--validate-config");
+    if (first !== undefined && !first.startsWith("-")) throw new UsageError(unknownCommandMessage(first));
+    // In flAPI, this flag does what `check` does.
+    const isCheck = args.includes("--validate-config");
     const others = args.filter((arg) => arg !== "--validate-config");
-    return await runCommand(commandNamed(checks ? "check" : "serve"), others, runtime);
+    return await runCommand(findCommand(isCheck ? "check" : "serve"), others, runtime);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     runtime.stderr.write(`eider: ${printableLines(error.message)}\nTry: eider --help\n`);
@@ -40,7 +40,7 @@ async function runCommand(command: Command, args: readonly string[], runtime: Ru
   return command.run(args, runtime);
 }
 
-function unknownCommand(name: string): string {
+function unknownCommandMessage(name: string): string {
   const near = suggestion(
     name,
     commands.map((command) => command.name),
@@ -48,7 +48,7 @@ function unknownCommand(name: string): string {
   return `unknown command '${name}'${near === undefined ? "" : `; did you mean '${near}'?`}`;
 }
 
-function commandNamed(name: string): Command {
+function findCommand(name: string): Command {
   const command = commands.find((each) => each.name === name);
   if (command === undefined) throw new Error(`no command ${name}`);
   return command;

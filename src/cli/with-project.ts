@@ -10,21 +10,21 @@ import { printProblems } from "./print-problems.ts";
 
 export interface ProjectWork {
   readonly purpose: OpenOptions["purpose"];
-  /** Logs events. By default, nothing is logged. */
+  /** Returns the function that logs events. Without it, nothing is logged. */
   readonly reportOf?: (project: Project) => Report;
   /** Uses the open project. Undefined means success. */
   run(service: Service, report: Report): Promise<ExitCode | undefined>;
 }
 
-/** Loads and opens a project, runs the work and closes it. Prints every problem. */
+/** Loads and opens a project, runs the work and closes the project. Prints every problem. */
 export async function withProject(
   options: ProjectOptions,
   runtime: Runtime,
   { purpose, reportOf, run }: ProjectWork,
 ): Promise<ExitCode> {
   const { env, temporary, self, stderr } = runtime;
-  const { project, problems: found } = await loadProject(loadOptionsOf(options, runtime));
-  printProblems(found, stderr);
+  const { project, problems: loadProblems } = await loadProject(loadOptionsOf(options, runtime));
+  printProblems(loadProblems, stderr);
   if (project === undefined) return exitCodes.problem;
   const report = reportOf?.(project) ?? (() => {});
   const opened = await openService(project, { report, connect: true, temporary, self, env, purpose });

@@ -8,7 +8,7 @@ export type Format = RowFormat | FileFormat;
 interface FormatInfo {
   /** The value of `format` in a query string. */
   readonly name: string;
-  /** Its names in `Accept`, without parameters, in lower case. The first is the official one. */
+  /** The names of the format in `Accept`, without parameters, in lower case. The first is the official one. */
   readonly mediaTypes: readonly [string, ...string[]];
   /** The `Content-Type` of the response. */
   readonly contentType: string;
@@ -19,9 +19,9 @@ interface FormatInfo {
 /** Encoded by Eider, chunk by chunk. */
 export interface RowFormat extends FormatInfo {
   readonly kind: "rows";
-  /** Whether HTTP compression makes it smaller. */
+  /** Whether HTTP compression makes the body smaller. */
   readonly compressible: boolean;
-  /** Which responses get a Content-Length: only small ones, or all up to `limits.max-buffered-bytes`. */
+  /** Which responses get a `Content-Length`: only small ones, or all up to `limits.max-buffered-bytes`. */
   readonly bufferPolicy: "small" | "buffered";
   /** Loads a codec. Must be awaited before `open`. */
   prepare?(codec: string): Promise<void>;
@@ -35,11 +35,11 @@ export interface FileFormat extends FormatInfo {
   readonly file: FileKind;
 }
 
-/** The data around the rows. Only JSON includes it. For CSV and Arrow, it is in the headers. */
+/** The data around the rows. Only JSON includes it in the body. For other formats, it is in the headers. */
 export type Frame =
   /** Only the rows. */
   | { readonly kind: "rows" }
-  /** The only row. */
+  /** A single row. */
   | { readonly kind: "one" }
   /** One page of a read. */
   | { readonly kind: "page"; readonly next: string; readonly total: number }
@@ -49,8 +49,8 @@ export type Frame =
 /** Encodes the chunks of one result, in order. */
 export interface Encoder {
   /**
-   * The next bytes. They may be empty if the format collects more rows first. The caller owns them: they are never
-   * overwritten, so they can wait in the queue of a socket.
+   * Returns the next bytes, or none if the format collects more rows first. The caller owns them: they are never overwritten,
+   * so they can wait in the queue of a socket.
    */
   encode(chunk: Chunk): Uint8Array;
   /** The last bytes. Not called if the query failed, so that clients can detect an incomplete body. */

@@ -1,12 +1,12 @@
-/** Bit r set: row r holds a value (least significant bit first, as in Arrow). Absent: every row does. */
+/** Bit r is set if row r is not NULL (least significant bit first, as in Arrow). Undefined if no row is NULL. */
 export type Validity = Uint8Array | undefined;
 
 /** The values of one column in one chunk. column.ts describes the bytes of each type. */
 export type Vector =
   | { readonly layout: "fixed"; readonly validity: Validity; readonly data: Uint8Array }
   /**
-   * Row r is `bytes` from `starts[r]`, `lengths[r]` long; rows may overlap and be in any order. Undefined where invalid.
-   * When they are `packed`, each begins where the one before it ends, and an invalid one is empty.
+   * Row r consists of `lengths[r]` bytes, starting at `starts[r]`. Rows may overlap and be in any order. For a NULL, both
+   * numbers are arbitrary. If `packed`, each row starts where the previous one ends, and a NULL has length 0.
    */
   | {
       readonly layout: "bytes";
@@ -26,7 +26,7 @@ export type Vector =
     }
   | { readonly layout: "array"; readonly validity: Validity; readonly child: Vector }
   | { readonly layout: "struct"; readonly validity: Validity; readonly children: readonly Vector[] }
-  /** `tags[r]` is the member that holds row r. */
+  /** `tags[r]` is the index of the child that contains the value of row r. */
   | {
       readonly layout: "union";
       readonly validity: Validity;
@@ -34,7 +34,7 @@ export type Vector =
       readonly children: readonly Vector[];
     };
 
-/** Some rows of a result, column by column. It owns its memory, and outlives the query. */
+/** Some rows of a result, column by column. It owns its memory, so it remains valid after the query ends. */
 export interface Chunk {
   readonly rows: number;
   readonly vectors: readonly Vector[];
@@ -46,10 +46,10 @@ export function isValid(validity: Validity, row: number): boolean {
 
 export type VectorOf<Layout extends Vector["layout"]> = Extract<Vector, { layout: Layout }>;
 
-/** The vector in the layout that its type promises. */
+/** Narrows a vector to the layout of its type. Throws if it has another. */
 export function inLayout<Layout extends Vector["layout"]>(vector: Vector, layout: Layout): VectorOf<Layout> {
   if (vector.layout !== layout) throw new Error(`Expected a vector of layout ${layout}, got ${vector.layout}`);
-  // TypeScript does not narrow by a type parameter; the line above has checked it.
+  // TypeScript does not narrow by a type parameter. The line above has checked the layout.
   return vector as VectorOf<Layout>;
 }
 
@@ -57,7 +57,7 @@ export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** A vector of these texts. */
+/** A vector of these strings. */
 export function textVector(texts: readonly string[], validity: Validity): VectorOf<"bytes"> {
   const bytes = Buffer.from(texts.join(""));
   const starts = new Uint32Array(texts.length);

@@ -5,7 +5,7 @@ export function uniqueNames(columns: readonly Column[]): readonly string[] {
   return makeUnique(columns.map(({ name }) => name));
 }
 
-/** The same for names that count as equal when they are equal after `fold`. */
+/** The same for any names. Names are duplicates if `fold` returns the same string for them. */
 export function makeUnique(
   names: readonly string[],
   fold: (name: string) => string = (name) => name,
@@ -25,7 +25,7 @@ export function makeUnique(
   });
 }
 
-/** The columns, each with a name of its own. */
+/** The columns, renamed where `uniqueNames` requires it. */
 export function withUniqueNames(columns: readonly Column[]): readonly Column[] {
   if (new Set(columns.map(({ name }) => name)).size === columns.length) return columns;
   const names = uniqueNames(columns);

@@ -1,7 +1,7 @@
 import type { Chunk, Validity, Vector } from "./chunk.ts";
 import type { Column, ColumnType } from "./column.ts";
 
-/** From the first row (counted from 0) to the one before `to`. */
+/** Rows from `from` (counted from 0) up to, but not including, `to`. */
 export interface RowRange {
   readonly from: number;
   readonly to: number;
@@ -10,14 +10,14 @@ export interface RowRange {
 /** Some rows of a chunk. */
 export function sliceChunk(chunk: Chunk, columns: readonly Column[], range: RowRange): Chunk {
   if (range.from === 0 && range.to === chunk.rows) return chunk;
-  const slice = sliceOf(chunk.rows, range);
+  const slice = createSlicer(chunk.rows, range);
   return {
     rows: range.to - range.from,
     vectors: chunk.vectors.map((vector, index) => slice(vector, columns[index]?.type)),
   };
 }
 
-function sliceOf(rows: number, range: RowRange): (vector: Vector, type: ColumnType | undefined) => Vector {
+function createSlicer(rows: number, range: RowRange): (vector: Vector, type: ColumnType | undefined) => Vector {
   const { from, to } = range;
   return function slice(vector, type): Vector {
     const validity = sliceValidity(vector.validity, range);
@@ -37,7 +37,7 @@ function sliceOf(rows: number, range: RowRange): (vector: Vector, type: ColumnTy
       case "array": {
         if (type?.kind !== "array") throw new Error("A vector does not fit its column.");
         const { size, item } = type;
-        const inner = sliceOf(rows * size, { from: from * size, to: to * size });
+        const inner = createSlicer(rows * size, { from: from * size, to: to * size });
         return { ...vector, validity, child: inner(vector.child, item) };
       }
       case "struct": {

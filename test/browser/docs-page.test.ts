@@ -103,7 +103,7 @@ describe("an endpoint", () => {
   visit("a path needs its value before anything is sent", async ({ page, open, send }) => {
     await open("GET /customers/{id}");
     await page.locator("button.send").click();
-    expect(await page.locator(".field.wrong .problem").textContent()).toBe("A path needs a value here");
+    expect(await page.locator(".field.wrong .problem").textContent()).toBe("A path parameter needs a value");
     expect(await page.locator(".status-line").count()).toBe(0);
     await page.getByLabel("id", { exact: true }).fill("9007199254740995");
     expect(await send()).toBe("200 OK");

@@ -13,7 +13,7 @@ export function confirmSending(request) {
         "pre",
         { class: "code", tabindex: "0" },
         `${request.method} ${new URL(request.url).pathname}${new URL(request.url).search}`,
-        request.body === undefined ? "" : `\n\n${shortened(request.body)}`,
+        request.body === undefined ? "" : `\n\n${shorten(request.body)}`,
       ),
       el(
         "div",
@@ -31,6 +31,6 @@ export function confirmSending(request) {
   });
 }
 
-function shortened(text) {
+function shorten(text) {
   return text.length > 2000 ? `${text.slice(0, 2000)}\n…` : text;
 }

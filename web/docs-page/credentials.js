@@ -1,15 +1,15 @@
 import { el } from "./dom.js";
 
-/** User names, passwords and tokens, by scheme. Never put into storage, URLs or code samples. */
+/** User names, passwords and tokens, by scheme. They never get into storage, URLs or code samples. */
 export function openCredentials() {
-  const kept = new Map();
+  const entries = new Map();
   const entry = (scheme) => {
-    if (!kept.has(scheme)) kept.set(scheme, { user: "", password: "", token: "" });
-    return kept.get(scheme);
+    if (!entries.has(scheme)) entries.set(scheme, { user: "", password: "", token: "" });
+    return entries.get(scheme);
   };
 
-  /** The first scheme of an operation that is filled in. */
-  function chosen(operation, schemes) {
+  /** The first scheme of an operation for which the user has entered credentials. */
+  function findScheme(operation, schemes) {
     const offered = schemesOf(operation, schemes);
     return offered.find(({ name, kind }) => {
       const { user, token } = entry(name);
@@ -19,14 +19,14 @@ export function openCredentials() {
 
   return {
     entry,
-    chosen,
-    /** Copies the credentials of the document to schemes of the same kind. */
-    prefill(schemes, reader) {
-      for (const { name, kind } of schemes.values()) if (kind === reader.kind) Object.assign(entry(name), reader.entry);
+    findScheme,
+    /** Copies the credentials for the document to all schemes of the same kind. */
+    prefill(schemes, documentCredentials) {
+      for (const { name, kind } of schemes.values()) if (kind === documentCredentials.kind) Object.assign(entry(name), documentCredentials.entry);
     },
-    /** The `Authorization` header of an operation. Undefined without credentials. */
+    /** The `Authorization` header for an operation. Undefined without credentials. */
     headerFor(operation, schemes) {
-      const scheme = chosen(operation, schemes);
+      const scheme = findScheme(operation, schemes);
       return scheme && authorization(scheme.kind, entry(scheme.name));
     },
   };
@@ -51,7 +51,7 @@ export function needsSignIn(operation) {
 }
 
 /** The inputs of one scheme, bound to `entry`. */
-export function credentialInputs({ name, kind }, entry, changed) {
+export function credentialInputs({ name, kind }, entry, onChange) {
   const input = (key, label, type) => {
     const field = el("input", {
       id: `auth:${encodeURIComponent(name)}:${key}`,
@@ -62,7 +62,7 @@ export function credentialInputs({ name, kind }, entry, changed) {
       on: {
         input: () => {
           entry[key] = field.value;
-          changed();
+          onChange();
         },
       },
     });

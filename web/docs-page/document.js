@@ -1,16 +1,16 @@
 import { columnsOf, resolve, schemaOf } from "./schema.js";
 
-/** Reads an OpenAPI document for the page. Any part of it may be missing. */
+/** Converts an OpenAPI document, of which any part may be missing, to the data that the page shows. */
 
 const METHODS = ["get", "post", "put", "patch", "delete", "head", "options", "trace"];
 
-/** The formats for downloads, by media type. */
+/** The download formats, in the order of their buttons. */
 export const FORMATS = [
-  { name: "csv", label: "CSV", mediaType: "text/csv", ending: "csv" },
-  { name: "arrow", label: "Arrow", mediaType: "application/vnd.apache.arrow.stream", ending: "arrows" },
-  { name: "parquet", label: "Parquet", mediaType: "application/vnd.apache.parquet", ending: "parquet" },
-  { name: "ndjson", label: "NDJSON", mediaType: "application/x-ndjson", ending: "ndjson" },
-  { name: "json", label: "JSON", mediaType: "application/json", ending: "json" },
+  { name: "csv", label: "CSV", mediaType: "text/csv", extension: "csv" },
+  { name: "arrow", label: "Arrow", mediaType: "application/vnd.apache.arrow.stream", extension: "arrows" },
+  { name: "parquet", label: "Parquet", mediaType: "application/vnd.apache.parquet", extension: "parquet" },
+  { name: "ndjson", label: "NDJSON", mediaType: "application/x-ndjson", extension: "ndjson" },
+  { name: "json", label: "JSON", mediaType: "application/json", extension: "json" },
 ];
 
 const text = (value) => (typeof value === "string" ? value : "");
@@ -46,31 +46,31 @@ function readOperation(document, { path, method, shared, own }) {
     params.set(`${param.in}:${param.name}`, readField(document, param));
   }
   const responses = Object.entries(own.responses ?? {}).map(([status, each]) => readResponse(document, status, each));
-  const good = responses.find(({ status }) => status.startsWith("2"));
-  const json = good?.media.find(({ type }) => type === "application/json");
+  const success = responses.find(({ status }) => status.startsWith("2"));
+  const json = success?.media.find(({ type }) => type === "application/json");
   const upper = method.toUpperCase();
-  const isWrite = writes(document, upper, own, json);
-  const one = own["x-eider-returns"] !== "one" ? undefined : isWrite ? "data" : "body";
+  const isWrite = changesData(document, upper, own, json);
+  const singleRowIn = own["x-eider-returns"] !== "one" ? undefined : isWrite ? "data" : "body";
   return {
     key: `${upper} ${path}`,
     method: upper,
     path,
-    ...wordsOf(own, upper),
+    ...summaryAndDescription(own, upper),
     deprecated: own.deprecated === true,
     tags: list(own.tags).filter((tag) => typeof tag === "string"),
     params: [...params.values()],
     body: readBody(document, own.requestBody),
     responses,
     security: list(own.security ?? document.security).map((each) => Object.keys(each ?? {})),
-    columns: json && columnsOf(document, json.schema, one),
-    one,
-    formats: formatsOf(good),
-    writes: isWrite,
+    columns: json && columnsOf(document, json.schema, singleRowIn),
+    singleRowIn,
+    formats: formatsOf(success),
+    isWrite,
   };
 }
 
 /** Removes a summary that is only method and path, and a summary repeated at the start of the description. */
-function wordsOf({ summary: given, description: full }, method) {
+function summaryAndDescription({ summary: given, description: full }, method) {
   const summary = text(given).startsWith(`${method} /`) ? "" : text(given).trim();
   const description = text(full).trim();
   const repeats = summary !== "" && (description === summary || description.startsWith(`${summary}\n`));
@@ -80,7 +80,7 @@ function wordsOf({ summary: given, description: full }, method) {
 function readField(document, param) {
   return {
     name: param.name,
-    place: param.in,
+    location: param.in,
     required: param.required === true,
     deprecated: param.deprecated === true,
     description: text(param.description),
@@ -124,8 +124,8 @@ function formatsOf(response) {
   return named.length > 1 ? named : [];
 }
 
-/** Whether a call changes data. If the document does not say so, depends on the method. */
-function writes(document, method, own, json) {
+/** Whether an operation changes data. If the document does not state it, the response and the method decide. */
+function changesData(document, method, own, json) {
   const kind = own["x-eider-operation"];
   if (kind === "read" || kind === "write") return kind === "write";
   const body = schemaOf(document, json?.schema ?? {});
@@ -141,7 +141,7 @@ function readSchemes(document) {
     const isBasic = scheme.type === "http" && text(scheme.scheme).toLowerCase() === "basic";
     const kind = isBasic ? "basic" : "bearer";
     const issuer = text(scheme.openIdConnectUrl).replace(/\/\.well-known\/.*$/, "");
-    const description = text(scheme.description) || (issuer === "" ? "" : `Token of ${issuer}`);
+    const description = text(scheme.description) || (issuer === "" ? "" : `Token from ${issuer}`);
     schemes.set(name, { name, kind, description });
   }
   return schemes;

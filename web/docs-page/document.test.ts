@@ -4,12 +4,12 @@ interface Operation {
   readonly key: string;
   readonly summary: string;
   readonly description: string;
-  readonly params: readonly { readonly name: string; readonly place: string; readonly required: boolean }[];
+  readonly params: readonly { readonly name: string; readonly location: string; readonly required: boolean }[];
   readonly security: readonly (readonly string[])[];
   readonly columns?: readonly { readonly name: string; readonly type: string; readonly isNumber: boolean }[];
   readonly formats: readonly { readonly name: string }[];
-  readonly writes: boolean;
-  readonly one?: "body" | "data";
+  readonly isWrite: boolean;
+  readonly singleRowIn?: "body" | "data";
 }
 
 interface DocumentModule {
@@ -48,7 +48,7 @@ function operation(item: object, key = "GET /a", more: object = {}): Operation {
 describe("operations", () => {
   test("a document that holds next to nothing is read", () => {
     expect(readDocument({})).toMatchObject({ title: "API", groups: [] });
-    expect(operation({})).toMatchObject({ summary: "", params: [], security: [], formats: [], writes: false });
+    expect(operation({})).toMatchObject({ summary: "", params: [], security: [], formats: [], isWrite: false });
   });
 
   test("parameters of the path are those of each method, and an operation's own win", () => {
@@ -62,8 +62,8 @@ describe("operations", () => {
       },
     };
     expect(readDocument(document).operations.get("GET /a/{id}")?.params).toMatchObject([
-      { name: "id", place: "path", required: true },
-      { name: "limit", place: "query", required: true },
+      { name: "id", location: "path", required: true },
+      { name: "limit", location: "query", required: true },
     ]);
   });
 
@@ -99,7 +99,7 @@ describe("operations", () => {
     ["POST", answering({ type: "object", properties: { data: { type: "array" } } }), false],
     ["POST", answering({ type: "array" }), false],
   ])("%s %j changes data: %s", (method, item, expected) => {
-    expect(operation(item, `${method} /a`).writes).toBe(expected);
+    expect(operation(item, `${method} /a`).isWrite).toBe(expected);
   });
 
   test("who may call: the operation's own word, or the document's", () => {
@@ -118,7 +118,7 @@ describe("operations", () => {
     expect([...schemes].map(([name, { kind, description }]) => [name, kind, description])).toEqual([
       ["basic", "basic", ""],
       ["jwt", "bearer", ""],
-      ["oidc", "bearer", "Token of https://id.example"],
+      ["oidc", "bearer", "Token from https://id.example"],
     ]);
   });
 });
@@ -151,10 +151,10 @@ test("columns: from the rows of an envelope or an array, behind references, in t
   expect(operation(answering({ type: "string" })).columns).toBe(undefined);
   const row = { $ref: "#/components/schemas/Row" };
   const one = { "x-eider-operation": "read", "x-eider-returns": "one", ...answering(row) };
-  expect(operation(one, "POST /a", { components })).toMatchObject({ columns: expected, one: "body", writes: false });
+  expect(operation(one, "POST /a", { components })).toMatchObject({ columns: expected, singleRowIn: "body", isWrite: false });
   const data = { type: "object", properties: { rows_affected: { type: "integer" }, data: row } };
   const written = { "x-eider-operation": "write", "x-eider-returns": "one", ...answering(data) };
-  expect(operation(written, "PUT /a", { components })).toMatchObject({ columns: expected, one: "data", writes: true });
+  expect(operation(written, "PUT /a", { components })).toMatchObject({ columns: expected, singleRowIn: "data", isWrite: true });
 });
 
 describe("schemas", () => {

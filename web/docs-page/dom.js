@@ -1,5 +1,5 @@
 /** Attributes that could run code. */
-const REFUSED = /^(on|style$|srcdoc$|innerhtml$)/i;
+const FORBIDDEN_ATTRIBUTES = /^(on|style$|srcdoc$|innerhtml$)/i;
 
 /**
  * Creates an element. Children are elements or text, which is never parsed as HTML. `on` contains listeners by event.
@@ -8,8 +8,8 @@ const REFUSED = /^(on|style$|srcdoc$|innerhtml$)/i;
 export function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (name === "on") for (const [event, listen] of Object.entries(value)) element.addEventListener(event, listen);
-    else if (REFUSED.test(name)) throw new Error(`no attribute ${name}`);
+    if (name === "on") for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    else if (FORBIDDEN_ATTRIBUTES.test(name)) throw new Error(`the attribute ${name} is not allowed`);
     else if (value === true) element.setAttribute(name, "");
     else if (value !== undefined && value !== false) element.setAttribute(name, String(value));
   }
@@ -17,7 +17,7 @@ export function el(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Text with `words in backticks` as code. */
+/** Text in which `words in backticks` are code. */
 export function inline(text) {
   return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 === 1 ? el("code", {}, part) : part));
 }
@@ -69,8 +69,8 @@ export function copyButton(text, label = "Copy") {
       class: "quiet",
       on: {
         click: async () => {
-          const done = await copy(text());
-          toast(done ? "Copied" : "Your browser blocked copying");
+          const isCopied = await copy(text());
+          toast(isCopied ? "Copied" : "Your browser blocked copying");
         },
       },
     },
@@ -89,8 +89,8 @@ async function copy(text) {
     area.value = text;
     document.body.append(area);
     area.select();
-    const done = document.execCommand("copy");
+    const isCopied = document.execCommand("copy");
     area.remove();
-    return done;
+    return isCopied;
   }
 }

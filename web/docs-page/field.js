@@ -1,34 +1,34 @@
 import { el, hiddenText, idPart, paragraphs } from "./dom.js";
-import { capitalized, choicesOf, limitsOf, textOf, typeLabel, typesOf } from "./schema.js";
+import { capitalize, choicesOf, limitsOf, textOf, typeLabel, typesOf } from "./schema.js";
 
 const FORBIDDEN_HEADERS =
   /^(accept-charset|accept-encoding|access-control-.*|connection|content-length|cookie|date|dnt|expect|host|keep-alive|origin|referer|te|trailer|transfer-encoding|upgrade|via|proxy-.*|sec-.*)$/i;
 
 /**
  * A parameter or body field, with its description and input. A checkbox distinguishes an empty value from one that is not
- * sent. Typing checks it.
+ * sent. Typing a value checks the box.
  */
-export function fieldRow(document, field, { value, changed }) {
-  const id = `field:${field.place}:${idPart(field.name)}`;
+export function fieldRow(document, field, { value, onChange }) {
+  const id = `field:${field.location}:${idPart(field.name)}`;
   const input = inputFor(field, id);
   input.value = value.text;
-  const always = field.place === "path";
-  const switched = el("input", { type: "checkbox", id: `${id}:sent`, class: "sent", title: "Send this one" });
-  switched.checked = value.sent || always;
+  const isAlwaysSent = field.location === "path";
+  const sentCheckbox = el("input", { type: "checkbox", id: `${id}:sent`, class: "sent", title: "Send this value" });
+  sentCheckbox.checked = value.sent || isAlwaysSent;
 
   const problem = el("p", { class: "problem", id: `${id}:problem`, role: "alert" });
   input.addEventListener("input", () => {
     value.text = input.value;
-    // An emptied value is not sent, unless the user checks the box.
+    // An empty value is not sent, unless the user checks the box.
     value.sent = input.value !== "";
-    switched.checked = value.sent || always;
+    sentCheckbox.checked = value.sent || isAlwaysSent;
     showProblem("");
-    changed();
+    onChange();
   });
-  switched.addEventListener("change", () => {
-    value.sent = switched.checked;
+  sentCheckbox.addEventListener("change", () => {
+    value.sent = sentCheckbox.checked;
     showProblem("");
-    changed();
+    onChange();
   });
 
   function showProblem(message) {
@@ -44,7 +44,7 @@ export function fieldRow(document, field, { value, changed }) {
     el(
       "div",
       { class: "field-head" },
-      !always && [el("label", { class: "hidden-text", for: switched.id }, `Send ${field.name}`), switched],
+      !isAlwaysSent && [el("label", { class: "hidden-text", for: sentCheckbox.id }, `Send ${field.name}`), sentCheckbox],
       el("label", { for: id, class: "field-name" }, field.name),
       el("span", { class: "type" }, typeLabel(document, field.schema)),
       field.required && el("span", { class: "required" }, "required"),
@@ -62,14 +62,14 @@ export function fieldRow(document, field, { value, changed }) {
 }
 
 /** Facts about a value, besides its type. */
-function notesOf({ schema, example, description, place, name }) {
-  const facts = limitsOf(schema).map((limit) => el("li", {}, capitalized(limit)));
+function notesOf({ schema, example, description, location, name }) {
+  const facts = limitsOf(schema).map((limit) => el("li", {}, capitalize(limit)));
   if (schema.default !== undefined && choicesOf(schema) === undefined)
     facts.push(el("li", {}, "Default ", el("code", {}, textOf(schema.default))));
   if (schema.pattern !== undefined) facts.push(el("li", {}, "Matches ", el("code", {}, textOf(schema.pattern))));
   const shown = example ?? schema.example ?? schema.examples?.[0];
   if (shown !== undefined) facts.push(el("li", {}, "For example ", el("code", {}, textOf(shown))));
-  if (place === "header" && FORBIDDEN_HEADERS.test(name)) {
+  if (location === "header" && FORBIDDEN_HEADERS.test(name)) {
     facts.push(el("li", {}, "Browsers do not let a page set this header; use a snippet."));
   }
   return [description !== "" && paragraphs(description), facts.length > 0 && el("ul", { class: "facts" }, facts)];
@@ -85,37 +85,37 @@ const PLACEHOLDERS = {
 
 function inputFor(field, id) {
   const { schema, required } = field;
-  const described = {
+  const common = {
     id,
     "aria-describedby": `${id}:problem ${id}:notes`,
     "aria-required": required ? "true" : undefined,
   };
   const choices = choicesOf(schema);
   if (choices !== undefined) {
-    const standard = schema.default === undefined ? undefined : textOf(schema.default);
-    const none = standard === undefined ? "not sent" : `${standard} (default)`;
+    const defaultText = schema.default === undefined ? undefined : textOf(schema.default);
+    const none = defaultText === undefined ? "not sent" : `${defaultText} (default)`;
     return el(
       "select",
-      described,
+      common,
       el("option", { value: "" }, none),
       choices.filter((choice) => choice !== "").map((choice) => el("option", { value: choice }, choice)),
     );
   }
   const types = typesOf(schema);
   const isNumber = types.length > 0 && types.every((type) => type === "integer" || type === "number");
-  const standard = schema.default === undefined ? PLACEHOLDERS[schema.format] : textOf(schema.default);
+  const placeholder = schema.default === undefined ? PLACEHOLDERS[schema.format] : textOf(schema.default);
   const attributes = {
-    ...described,
-    placeholder: standard,
+    ...common,
+    placeholder,
     autocomplete: "off",
     autocapitalize: "off",
     spellcheck: "false",
   };
   const takesJson = types.length === 0 || types.some((type) => type === "object" || type === "array");
-  if (field.place === "body" && takesJson) {
+  if (field.location === "body" && takesJson) {
     return el("textarea", { ...attributes, rows: "2", placeholder: types.length === 1 ? "JSON" : "Text or JSON" });
   }
-  // Not type=number, which drops invalid input before the service can report it, and rounds large numbers.
+  // Not type=number, which discards invalid input before the service can report it, and rounds large numbers.
   return el("input", { ...attributes, type: "text", inputmode: isNumber ? numericMode(types, schema) : undefined });
 }
 

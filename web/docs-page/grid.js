@@ -1,33 +1,33 @@
 import { copyButton, el } from "./dom.js";
-import { indented, kindOf, readable } from "./json-text.js";
-import { sorted } from "./rows.js";
+import { indentedTokens, kindOf, readable } from "./json-text.js";
+import { sortRows } from "./rows.js";
 
 /** Additional rows above and below the visible ones, so that scrolling shows no gaps. */
-const AHEAD = 12;
+const EXTRA_ROWS = 12;
 const WIDEST_CHARACTERS = 44;
 const WIDEST_DIGITS = 100;
 const SHOWN_CHARACTERS = 200;
 const PADDING_CHARACTERS = 4;
 
-let made = 0;
+let gridCount = 0;
 
 /**
  * A table of any length, which draws only the visible rows. The Tab key stops once, and arrow keys move between cells. The
- * chosen cell is shown in full below. `first` is the number of the first row.
+ * selected cell is shown in full below. `first` is the number of the first row.
  */
 export function gridOf({ columns, rows, first = 1, label }) {
-  made += 1;
-  const id = `grid-${made}`;
+  gridCount += 1;
+  const id = `grid-${gridCount}`;
   let order = rows.map((row, index) => ({ row, index }));
-  let sorting;
-  let chosen;
-  /** The height of a row, estimated until one is drawn. */
-  let measured = 30;
+  let sortOrder;
+  let selected;
+  /** The height of a row. An estimate until a row is drawn. */
+  let lastRowHeight = 30;
   /** The drawn rows, by position. */
-  const lines = new Map();
+  const drawnRows = new Map();
   const [before, after] = [spacer(columns.length + 2), spacer(columns.length + 2)];
   const body = el("tbody", {}, before, after);
-  const heads = columns.map((column, index) => headOf(column, () => sortBy(index)));
+  const headers = columns.map((column, index) => headerOf(column, () => sortBy(index)));
   const table = el(
     "table",
     {
@@ -52,7 +52,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
         "tr",
         { "aria-rowindex": "1" },
         el("th", { scope: "col", class: "row-number" }, el("span", { "aria-label": "Row" }, "#")),
-        heads,
+        headers,
         filler(),
       ),
     ),
@@ -60,16 +60,16 @@ export function gridOf({ columns, rows, first = 1, label }) {
   );
   const box = el("div", { class: "grid-box" }, table);
   const detail = el("div", { class: "cell-detail", hidden: true });
-  const buttons = heads.map((head) => head.firstElementChild);
+  const buttons = headers.map((head) => head.firstElementChild);
   buttons.forEach((button, index) => {
     button.tabIndex = index === 0 ? 0 : -1;
   });
   sizeColumns(table, { columns, rows, first });
 
-  function headOf({ name, type, isNumber }, press) {
+  function headerOf({ name, type, isNumber }, onClick) {
     const button = el(
       "button",
-      { type: "button", on: { click: press } },
+      { type: "button", on: { click: onClick } },
       el("span", { class: "column-name" }, name),
       el("span", { class: "column-type" }, type),
     );
@@ -80,40 +80,40 @@ export function gridOf({ columns, rows, first = 1, label }) {
   /** Cycles through ascending, descending and original order. */
   function sortBy(column) {
     const steps = ["ascending", "descending", undefined];
-    const before = sorting?.column === column ? sorting.direction : undefined;
+    const before = sortOrder?.column === column ? sortOrder.direction : undefined;
     const direction = steps[(steps.indexOf(before) + 1) % steps.length];
-    sorting = direction && { column, direction };
-    order = sorting ? sorted(rows, column, direction) : rows.map((row, index) => ({ row, index }));
-    heads.forEach((head, index) =>
-      head.setAttribute("aria-sort", index === sorting?.column ? sorting.direction : "none"),
+    sortOrder = direction && { column, direction };
+    order = sortOrder ? sortRows(rows, column, direction) : rows.map((row, index) => ({ row, index }));
+    headers.forEach((head, index) =>
+      head.setAttribute("aria-sort", index === sortOrder?.column ? sortOrder.direction : "none"),
     );
-    chosen = undefined;
+    selected = undefined;
     showDetail();
     redraw();
   }
 
   function rowHeight() {
-    measured = body.querySelector("tr.row")?.getBoundingClientRect().height || measured;
-    return measured;
+    lastRowHeight = body.querySelector("tr.row")?.getBoundingClientRect().height || lastRowHeight;
+    return lastRowHeight;
   }
 
-  /** Visible rows keep their elements, so that no click is lost. */
+  /** Draws the visible rows. Rows that stay visible keep their elements, so that no click is lost. */
   function draw() {
     const height = rowHeight();
     const visible = Math.ceil((box.clientHeight || 600) / height);
     const top = Math.min(Math.floor(box.scrollTop / height), Math.max(0, order.length - visible));
-    const from = Math.max(0, top - AHEAD);
-    const to = Math.min(order.length, top + visible + AHEAD);
-    for (const [position, line] of lines) {
+    const from = Math.max(0, top - EXTRA_ROWS);
+    const to = Math.min(order.length, top + visible + EXTRA_ROWS);
+    for (const [position, line] of drawnRows) {
       if (position >= from && position < to) continue;
       line.remove();
-      lines.delete(position);
+      drawnRows.delete(position);
     }
     let below = after;
     for (let position = to - 1; position >= from; position -= 1) {
-      const line = lines.get(position) ?? rowOf(position);
-      if (!lines.has(position)) below.before(line);
-      lines.set(position, line);
+      const line = drawnRows.get(position) ?? rowOf(position);
+      if (!drawnRows.has(position)) below.before(line);
+      drawnRows.set(position, line);
       below = line;
     }
     stretch(before, from * height);
@@ -121,8 +121,8 @@ export function gridOf({ columns, rows, first = 1, label }) {
   }
 
   function redraw() {
-    for (const line of lines.values()) line.remove();
-    lines.clear();
+    for (const line of drawnRows.values()) line.remove();
+    drawnRows.clear();
     draw();
   }
 
@@ -131,37 +131,37 @@ export function gridOf({ columns, rows, first = 1, label }) {
     const cells = columns.map(({ isNumber }, column) => {
       const cell = cellOf(row[column], isNumber);
       cell.id = `${id}-${position}-${column}`;
-      if (chosen?.row === position && chosen.column === column) cell.setAttribute("aria-selected", "true");
+      if (selected?.row === position && selected.column === column) cell.setAttribute("aria-selected", "true");
       return cell;
     });
     return el(
       "tr",
-      { class: "row", "aria-rowindex": position + 2, "data-place": position },
+      { class: "row", "aria-rowindex": position + 2, "data-position": position },
       el("th", { scope: "row", class: "row-number" }, first + index),
       cells,
       filler(),
     );
   }
 
-  function choose(row, column) {
+  function select(row, column) {
     body.querySelector("[aria-selected]")?.removeAttribute("aria-selected");
-    chosen = { row: clamp(row, order.length), column: clamp(column, columns.length) };
-    keepInSight();
+    selected = { row: clamp(row, order.length), column: clamp(column, columns.length) };
+    scrollToSelected();
     draw();
-    const cell = document.getElementById(`${id}-${chosen.row}-${chosen.column}`);
+    const cell = document.getElementById(`${id}-${selected.row}-${selected.column}`);
     cell.setAttribute("aria-selected", "true");
     table.setAttribute("aria-activedescendant", cell.id);
     showDetail();
   }
 
-  function keepInSight() {
+  function scrollToSelected() {
     const height = rowHeight();
     const head = table.tHead.offsetHeight;
-    const top = chosen.row * height;
+    const top = selected.row * height;
     if (top < box.scrollTop) box.scrollTop = top;
     else if (top + height > box.scrollTop + box.clientHeight - head)
       box.scrollTop = top + height - box.clientHeight + head;
-    const { offsetLeft, offsetWidth } = heads[chosen.column];
+    const { offsetLeft, offsetWidth } = headers[selected.column];
     const pinned = table.tHead.rows[0].cells[0].offsetWidth;
     if (offsetLeft - pinned < box.scrollLeft) box.scrollLeft = offsetLeft - pinned;
     else if (offsetLeft + offsetWidth > box.scrollLeft + box.clientWidth)
@@ -169,16 +169,16 @@ export function gridOf({ columns, rows, first = 1, label }) {
   }
 
   function showDetail() {
-    detail.hidden = chosen === undefined;
-    if (chosen === undefined) {
+    detail.hidden = selected === undefined;
+    if (selected === undefined) {
       table.removeAttribute("aria-activedescendant");
       return;
     }
-    const { row, index } = order[chosen.row];
-    const { name, type } = columns[chosen.column];
-    const value = row[chosen.column] ?? "null";
+    const { row, index } = order[selected.row];
+    const { name, type } = columns[selected.column];
+    const value = row[selected.column] ?? "null";
     const isNested = kindOf(value) === "object" || kindOf(value) === "array";
-    const shown = isNested ? [...indented(value, 100_000)].map(({ text }) => text).join("") : readable(value);
+    const shown = isNested ? [...indentedTokens(value, 100_000)].map(({ text }) => text).join("") : readable(value);
     detail.replaceChildren(
       el(
         "div",
@@ -199,9 +199,9 @@ export function gridOf({ columns, rows, first = 1, label }) {
   table.addEventListener("click", (event) => {
     const cell = event.target.closest("td[id]");
     const line = event.target.closest("tr.row");
-    if (cell !== null && line !== null) choose(Number(line.dataset.place), cell.cellIndex - 1);
+    if (cell !== null && line !== null) select(Number(line.dataset.position), cell.cellIndex - 1);
   });
-  // In the headings, the Tab key also stops only once.
+  // The Tab key also stops only once in the column headers. Arrow keys move between them.
   table.tHead.addEventListener("keydown", (event) => {
     const at = buttons.indexOf(event.target);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
@@ -214,19 +214,19 @@ export function gridOf({ columns, rows, first = 1, label }) {
   });
   table.addEventListener("keydown", (event) => {
     if (event.target !== table || order.length === 0 || columns.length === 0) return;
-    const { row, column } = chosen ?? { row: 0, column: 0 };
+    const { row, column } = selected ?? { row: 0, column: 0 };
     const page = Math.max(1, Math.floor(box.clientHeight / rowHeight()) - 2);
     const steps = {
-      ArrowDown: [chosen ? row + 1 : 0, column],
+      ArrowDown: [selected ? row + 1 : 0, column],
       ArrowUp: [row - 1, column],
-      ArrowRight: [row, chosen ? column + 1 : 0],
+      ArrowRight: [row, selected ? column + 1 : 0],
       ArrowLeft: [row, column - 1],
       PageDown: [row + page, column],
       PageUp: [row - page, column],
       Home: event.ctrlKey ? [0, 0] : [row, 0],
       End: event.ctrlKey ? [order.length - 1, columns.length - 1] : [row, columns.length - 1],
     };
-    if (Object.hasOwn(steps, event.key)) choose(...steps[event.key]);
+    if (Object.hasOwn(steps, event.key)) select(...steps[event.key]);
     else return;
     event.preventDefault();
   });
@@ -245,12 +245,12 @@ function stretch(line, height) {
   line.hidden = height === 0;
 }
 
-/** Fills the rest of a wide window, so that the columns stay together. */
+/** Fills the unused width of a wide window, so that the columns stay close together. */
 const filler = () => el("td", { class: "filler", "aria-hidden": "true" });
 
 const clamp = (value, length) => Math.min(Math.max(value, 0), length - 1);
 
-/** The cell of a value. NULL differs from text. Line breaks become symbols, and long text is shortened. */
+/** The cell for a value. NULL looks different from text. Line breaks become symbols, and long text is shortened. */
 function cellOf(value = "null", isNumber = false) {
   if (value === "null") return el("td", { class: isNumber ? "null is-number" : "null" }, "NULL");
   const kind = kindOf(value);

@@ -1,6 +1,6 @@
 /**
- * JSON as text. Numbers are never converted to doubles, so they keep all digits. The functions expect text that `isJson`
- * accepts, and do not check it again.
+ * Functions for JSON text. Numbers are never converted to doubles, so they keep all digits. The text must be valid according to
+ * `isJson`: the functions do not check it again.
  */
 
 export function isJson(text) {
@@ -97,7 +97,7 @@ export function kindOf(text) {
   }
 }
 
-/** A value for people: a string without quotes, anything else unchanged. */
+/** A value as users see it: a string without quotes, anything else unchanged. */
 export function readable(text) {
   return text[0] === '"' ? JSON.parse(text) : text;
 }
@@ -105,27 +105,27 @@ export function readable(text) {
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
 /**
- * The JSON on several lines, as tokens of a kind: "key", "string", "number", "word", "mark". After about `limit` characters,
- * it stops with the token "cut".
+ * Formats JSON on several lines, as tokens of the kinds "key", "string", "number", "word" and "mark". After about `limit`
+ * characters, it stops with a token of the kind "cut".
  */
-export function* indented(text, limit = Number.POSITIVE_INFINITY) {
+export function* indentedTokens(text, limit = Number.POSITIVE_INFINITY) {
   const tokens = text.matchAll(TOKEN);
   let depth = 0;
   let length = 0;
-  // After an opening bracket, the next token starts a line, unless it closes the bracket.
-  let opened = false;
+  // The token after an opening bracket starts a line, unless it closes the bracket.
+  let isAfterBracket = false;
   const newLine = () => `\n${"  ".repeat(depth)}`;
   for (let next = tokens.next(); !next.done; ) {
     const token = next.value[0];
     next = tokens.next();
-    const opens = token === "{" || token === "[";
-    const closes = token === "}" || token === "]";
-    if (closes) depth -= 1;
-    const breaks = closes ? !opened : opened && token !== "," && token !== ":";
-    const before = breaks ? newLine() : "";
+    const isOpening = token === "{" || token === "[";
+    const isClosing = token === "}" || token === "]";
+    if (isClosing) depth -= 1;
+    const startsLine = isClosing ? !isAfterBracket : isAfterBracket && token !== "," && token !== ":";
+    const before = startsLine ? newLine() : "";
     if (before !== "") yield { kind: "mark", text: before };
-    if (opens) depth += 1;
-    opened = opens;
+    if (isOpening) depth += 1;
+    isAfterBracket = isOpening;
     const kind = kindOfToken(token, next.value?.[0]);
     const shown = token === "," ? `,${newLine()}` : token === ":" ? ": " : token;
     yield { kind, text: shown };

@@ -5,17 +5,17 @@ interface JsonText {
   isJson(text: string): boolean;
   elementsOf(text: string): string[];
   membersOf(text: string): [string, string][];
-  indented(text: string, limit?: number): Iterable<{ readonly kind: string; readonly text: string }>;
+  indentedTokens(text: string, limit?: number): Iterable<{ readonly kind: string; readonly text: string }>;
   parseExactly(text: string): unknown;
   readable(text: string): string;
 }
 
 // The page is JavaScript without types; the name is made so that the compiler does not look for them.
-const { isJson, elementsOf, membersOf, indented, parseExactly, readable }: JsonText = await import(
+const { isJson, elementsOf, membersOf, indentedTokens, parseExactly, readable }: JsonText = await import(
   new URL("./json-text.js", import.meta.url).href
 );
 
-const shown = (text: string, limit?: number): string => [...indented(text, limit)].map((token) => token.text).join("");
+const shown = (text: string, limit?: number): string => [...indentedTokens(text, limit)].map((token) => token.text).join("");
 
 /** JSON texts, with spaces between the tokens or without. */
 const jsonText = fc
@@ -45,15 +45,15 @@ test.each(["9007199254740993", "29.990", "-0.0", "1E+2", "1234567890123456789012
 );
 
 test("what is cut says so", () => {
-  const tokens = [...indented(JSON.stringify(Array.from({ length: 1000 }, (_, i) => i)), 100)];
+  const tokens = [...indentedTokens(JSON.stringify(Array.from({ length: 1000 }, (_, i) => i)), 100)];
   expect(tokens.at(-1)).toEqual({ kind: "cut", text: "" });
   expect(tokens.length).toBeLessThan(100);
-  expect([...indented("[1,2]", 3)].at(-1)?.kind).toBe("cut");
-  expect([...indented("[1,2]", 100)].at(-1)?.kind).toBe("mark");
+  expect([...indentedTokens("[1,2]", 3)].at(-1)?.kind).toBe("cut");
+  expect([...indentedTokens("[1,2]", 100)].at(-1)?.kind).toBe("mark");
 });
 
 test("kinds of tokens", () => {
-  const kinds = [...indented('{"k":["s",1,true,null]}')].filter(({ kind }) => kind !== "mark");
+  const kinds = [...indentedTokens('{"k":["s",1,true,null]}')].filter(({ kind }) => kind !== "mark");
   expect(kinds).toEqual([
     { kind: "key", text: '"k"' },
     { kind: "string", text: '"s"' },

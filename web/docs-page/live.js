@@ -1,15 +1,15 @@
 /** Calls `reload` whenever `eider dev` reports a change. The browser reconnects automatically. */
 export function listenForChanges(url, { reload, status }) {
   const source = new EventSource(url);
-  let wasAway = false;
+  let wasDisconnected = false;
   source.addEventListener("open", () => {
     status("live");
     // Changes while disconnected were missed.
-    if (wasAway) reload();
-    wasAway = false;
+    if (wasDisconnected) reload();
+    wasDisconnected = false;
   });
   source.addEventListener("error", () => {
-    wasAway = true;
+    wasDisconnected = true;
     status("away");
   });
   source.addEventListener("message", ({ data }) => {

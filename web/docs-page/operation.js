@@ -7,9 +7,9 @@ import { errorsOf, responseView } from "./response-view.js";
 import { responsesOf } from "./responses.js";
 import { send } from "./send.js";
 import { snippetsOf } from "./snippet-view.js";
-import { tabbed } from "./tabs.js";
+import { createTabs } from "./tabs.js";
 
-/** The input of the form of one endpoint. It survives redraws, so that a reload loses nothing. */
+/** The state of the form of one endpoint. It is kept when the page is redrawn, so that a reload loses nothing. */
 export function emptyForm() {
   return {
     values: new Map(),
@@ -24,13 +24,13 @@ export function emptyForm() {
 export function operationView(operation, { api, root, form, credentials, settings }) {
   const { document: source, schemes } = api;
   const rows = [...operation.params, ...(operation.body?.fields ?? [])].map((field) =>
-    fieldRow(source, field, { value: typedIn(form, field), changed }),
+    fieldRow(source, field, { value: formValue(form, field), onChange: updateSnippets }),
   );
-  const rowsIn = (place) => rows.filter(({ field }) => field.place === place);
+  const rowsIn = (location) => rows.filter(({ field }) => field.location === location);
   const snippets = snippetsOf(settings);
   const sendButton = el("button", { type: "submit", class: "primary send" }, `Send ${operation.method}`);
   const cancelButton = el("button", { type: "button", hidden: true }, "Cancel");
-  const signIn = signInOf(operation, { schemes, credentials, changed });
+  const signIn = signInOf(operation, { schemes, credentials, onChange: updateSnippets });
   let running;
 
   const formElement = el(
@@ -40,22 +40,22 @@ export function operationView(operation, { api, root, form, credentials, setting
     fieldGroup("Path", rowsIn("path")),
     fieldGroup("Query", rowsIn("query")),
     fieldGroup("Headers", rowsIn("header")),
-    operation.body && bodyGroup(operation, { form, rows: rowsIn("body"), changed }),
+    operation.body && bodyGroup(operation, { form, rows: rowsIn("body"), onChange: updateSnippets }),
     rows.length === 0 &&
       operation.body === undefined &&
       el("p", { class: "muted" }, "This endpoint takes no parameters."),
     el("div", { class: "buttons" }, sendButton, cancelButton, el("span", { class: "hint keys" }, "Ctrl + Enter")),
   );
 
-  function current() {
+  function currentRequest() {
     const authorization = credentials.headerFor(operation, schemes);
     return requestOf(operation, form, { root, authorization });
   }
 
-  function changed() {
-    const scheme = credentials.chosen(operation, schemes);
+  function updateSnippets() {
+    const scheme = credentials.findScheme(operation, schemes);
     const signedIn = scheme && { kind: scheme.kind, user: credentials.entry(scheme.name).user };
-    snippets.show(current().request, signedIn ?? expected(operation, schemes));
+    snippets.show(currentRequest().request, signedIn ?? expectedSignIn(operation, schemes));
   }
 
   function showProblems(problems) {
@@ -69,32 +69,32 @@ export function operationView(operation, { api, root, form, credentials, setting
   }
 
   async function start(request) {
-    if (operation.writes && !(await confirmSending(request))) return;
+    if (operation.isWrite && !(await confirmSending(request))) return;
     await load(request, []);
   }
 
-  /** Sends a request and shows the response. `trail` contains the requests of previous pages. */
-  async function load(request, trail) {
+  /** Sends a request and shows the response. `previousRequests` are those of the previous pages. */
+  async function load(request, previousRequests) {
     running?.abort();
-    const control = new AbortController();
-    running = control;
+    const controller = new AbortController();
+    running = controller;
     sendButton.disabled = true;
     cancelButton.hidden = false;
     form.received.setAttribute("aria-busy", "true");
     try {
-      const response = await send(request, control.signal);
+      const response = await send(request, controller.signal);
       show(
-        responseView(response, { operation, root, kept: form, previous: trail.at(-1), load: pager(request, trail) }),
+        responseView(response, { operation, root, form, previous: previousRequests.at(-1), load: pager(request, previousRequests) }),
       );
       announce(`Response: ${response.status} ${response.statusText}`);
       showProblems(errorsOf(response));
       signIn.show(response.status === 401);
     } catch (error) {
-      const message = control.signal.aborted ? "Request cancelled." : `No response: ${error.message}`;
-      // Unless another request has replaced it.
-      if (running === control) show(el("p", { class: "problems" }, message));
+      const message = controller.signal.aborted ? "Request cancelled." : `No response: ${error.message}`;
+      // Show nothing if another request has replaced this one.
+      if (running === controller) show(el("p", { class: "problems" }, message));
     } finally {
-      if (running === control) {
+      if (running === controller) {
         running = undefined;
         sendButton.disabled = false;
         cancelButton.hidden = true;
@@ -103,7 +103,7 @@ export function operationView(operation, { api, root, form, credentials, setting
     }
   }
 
-  const pager = (request, trail) => (to, way) => load(to, way === "on" ? [...trail, request] : trail.slice(0, -1));
+  const pager = (request, previousRequests) => (to, direction) => load(to, direction === "next" ? [...previousRequests, request] : previousRequests.slice(0, -1));
 
   function show(content) {
     form.received.replaceChildren(el("h2", { class: "received-title" }, "Response"), content);
@@ -115,7 +115,7 @@ export function operationView(operation, { api, root, form, credentials, setting
 
   formElement.addEventListener("submit", (event) => {
     event.preventDefault();
-    const { request, problems } = current();
+    const { request, problems } = currentRequest();
     showProblems(problems);
     if (problems.length === 0) start(request);
   });
@@ -123,12 +123,12 @@ export function operationView(operation, { api, root, form, credentials, setting
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) formElement.requestSubmit();
   });
   cancelButton.addEventListener("click", () => running?.abort());
-  changed();
+  updateSnippets();
 
   return el(
     "article",
     { class: "operation" },
-    headOf(operation),
+    headingOf(operation),
     el(
       "div",
       { class: "sides" },
@@ -141,26 +141,26 @@ export function operationView(operation, { api, root, form, credentials, setting
 }
 
 /** Whether an error is about a field. For headers, the service uses the name in the project: `x_tenant` for `X-Tenant`. */
-function isAbout({ field, place }, { name, place: own }) {
-  if (place !== undefined && place !== own) return false;
+function isAbout({ field, location }, { name, location: own }) {
+  if (location !== undefined && location !== own) return false;
   if (own !== "header") return field === name;
   return field.toLowerCase().replaceAll("_", "-") === name.toLowerCase().replaceAll("_", "-");
 }
 
-function typedIn(form, field) {
+function formValue(form, field) {
   const key = fieldKey(field);
-  if (!form.values.has(key)) form.values.set(key, { sent: field.place === "path", text: "" });
+  if (!form.values.has(key)) form.values.set(key, { sent: field.location === "path", text: "" });
   return form.values.get(key);
 }
 
-/** The scheme that a code sample shows while no credentials are filled in. */
-function expected(operation, schemes) {
+/** The credentials that code samples use until the user enters some. */
+function expectedSignIn(operation, schemes) {
   const [scheme] = needsSignIn(operation) ? schemesOf(operation, schemes) : [];
   return scheme && { kind: scheme.kind, user: "user" };
 }
 
-function headOf(operation) {
-  const { method, path, summary, description, deprecated, writes } = operation;
+function headingOf(operation) {
+  const { method, path, summary, description, deprecated, isWrite } = operation;
   const parts = path.split(/(\{[^{}]*\})/);
   const address = [
     el("span", { class: `method ${method.toLowerCase()}` }, method),
@@ -182,29 +182,29 @@ function headOf(operation) {
       { class: "badges" },
       deprecated && el("li", { class: "tag-old" }, "deprecated"),
       needsSignIn(operation) && el("li", {}, "needs sign-in"),
-      writes && el("li", {}, "changes data"),
+      isWrite && el("li", {}, "changes data"),
     ),
     description !== "" && paragraphs(description),
   );
 }
 
-function signInOf(operation, { schemes, credentials, changed }) {
+function signInOf(operation, { schemes, credentials, onChange }) {
   const offered = schemesOf(operation, schemes);
   if (offered.length === 0) return { element: undefined, show: () => {} };
-  const refused = el("p", { class: "problem", role: "alert" });
-  const typed = () => {
-    refused.textContent = "";
-    changed();
+  const problem = el("p", { class: "problem", role: "alert" });
+  const onInput = () => {
+    problem.textContent = "";
+    onChange();
   };
   const element = el(
     "fieldset",
     { class: "group sign-in" },
     el("legend", {}, "Sign in"),
     offered.map((scheme) => [
-      el("div", { class: "credentials" }, credentialInputs(scheme, credentials.entry(scheme.name), typed)),
+      el("div", { class: "credentials" }, credentialInputs(scheme, credentials.entry(scheme.name), onInput)),
       scheme.description !== "" && el("p", { class: "hint" }, scheme.description),
     ]),
-    refused,
+    problem,
     el(
       "p",
       { class: "hint" },
@@ -216,14 +216,14 @@ function signInOf(operation, { schemes, credentials, changed }) {
   return {
     element,
     show(isRefused) {
-      const isFilled = credentials.chosen(operation, schemes) !== undefined;
-      refused.textContent = isRefused ? (isFilled ? "Credentials rejected." : "Authentication required.") : "";
+      const isFilled = credentials.findScheme(operation, schemes) !== undefined;
+      problem.textContent = isRefused ? (isFilled ? "Credentials rejected." : "Authentication required.") : "";
     },
   };
 }
 
 /** The body as fields, or as JSON. */
-function bodyGroup(operation, { form, rows, changed }) {
+function bodyGroup(operation, { form, rows, onChange }) {
   const area = el("textarea", {
     id: "body-text",
     rows: "10",
@@ -234,7 +234,7 @@ function bodyGroup(operation, { form, rows, changed }) {
   area.value = form.bodyText;
   area.addEventListener("input", () => {
     form.bodyText = area.value;
-    changed();
+    onChange();
   });
   const fields = el(
     "div",
@@ -246,16 +246,16 @@ function bodyGroup(operation, { form, rows, changed }) {
     { name: "fields", label: "Fields", panel: fields },
     { name: "text", label: "JSON", panel: text },
   ];
-  const tabs = tabbed("Body", choices, {
+  const tabs = createTabs("Body", choices, {
     chosen: form.bodyMode,
     onChange(mode) {
-      // The JSON starts with the values of the fields.
+      // The JSON initially contains the values of the fields.
       if (mode === "text" && form.bodyMode === "fields") {
-        form.bodyText = composeBody(operation.body, (field) => typedIn(form, field));
+        form.bodyText = composeBody(operation.body, (field) => formValue(form, field));
         area.value = form.bodyText;
       }
       form.bodyMode = mode;
-      changed();
+      onChange();
     },
   });
   return fieldGroup("Body", [], tabs);

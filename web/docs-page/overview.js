@@ -1,6 +1,6 @@
 import { copyButton, el, paragraphs } from "./dom.js";
 import { requestOf } from "./request.js";
-import { addressOf } from "./sidebar.js";
+import { hashOf } from "./sidebar.js";
 import { LANGUAGES } from "./snippets.js";
 
 const KINDS = { basic: "User name and password", bearer: "Token" };
@@ -67,7 +67,7 @@ function firstCall(api, root) {
       "p",
       { class: "muted" },
       "Or try ",
-      el("a", { href: addressOf(operation) }, operation.summary || operation.path),
+      el("a", { href: hashOf(operation) }, operation.summary || operation.path),
       " here in the page.",
     ),
   );

@@ -10,26 +10,26 @@ import { openThemes } from "./theme.js";
 
 /** The root URL of the service, three folders above this file, so that proxies may add a path prefix. */
 const root = new URL("../../../", import.meta.url);
-const place = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
-const main = place("main");
+const main = byId("main");
 const credentials = openCredentials();
 const settings = { language: "curl" };
 const forms = new Map();
-const sidebar = openSidebar({ groups: place("groups"), filter: place("filter"), found: place("found") });
+const sidebar = openSidebar({ groups: byId("groups"), filter: byId("filter"), found: byId("found") });
 let api;
-let source = "";
-let listening;
+let documentText = "";
+let changeListener;
 /** Credentials for a protected document: `{ kind, entry }`. */
-let reader;
+let documentCredentials;
 
-/** The document as text. For a 401, `refused` is the first scheme that the service names. */
+/** Fetches the document as text. For a 401, returns `requiredKind` instead: the first scheme that the service names. */
 async function fetchDocument() {
-  const headers = reader === undefined ? {} : { Authorization: authorization(reader.kind, reader.entry) };
+  const headers = documentCredentials === undefined ? {} : { Authorization: authorization(documentCredentials.kind, documentCredentials.entry) };
   const response = await fetch(new URL("openapi.json", root), { headers, cache: "no-cache", credentials: "omit" });
   if (response.status === 401) {
     const kind = /^\s*basic/i.test(response.headers.get("www-authenticate") ?? "basic") ? "basic" : "bearer";
-    return { refused: kind };
+    return { requiredKind: kind };
   }
   const text = await response.text();
   if (!response.ok || !isJson(text)) throw new Error(`the service returned ${response.status}`);
@@ -38,13 +38,13 @@ async function fetchDocument() {
 
 async function load() {
   try {
-    const { text, refused } = await fetchDocument();
-    if (refused !== undefined) askForDocument(refused);
-    else if (text !== source) {
-      const isFirst = source === "";
-      source = text;
+    const { text, requiredKind } = await fetchDocument();
+    if (requiredKind !== undefined) showDocumentSignIn(requiredKind);
+    else if (text !== documentText) {
+      const isFirst = documentText === "";
+      documentText = text;
       api = readDocument(parseExactly(text));
-      if (isFirst && reader !== undefined) credentials.prefill(api.schemes, reader);
+      if (isFirst && documentCredentials !== undefined) credentials.prefill(api.schemes, documentCredentials);
       showApi();
       if (!isFirst) toast("The document has changed");
     }
@@ -62,9 +62,9 @@ function retryButton() {
   return el("button", { type: "button", on: { click: load } }, "Try again");
 }
 
-function askForDocument(kind) {
+function showDocumentSignIn(kind) {
   const entry = { user: "", password: "", token: "" };
-  const wrong = el("p", { class: "problem", role: "alert" }, reader === undefined ? "" : "Credentials rejected.");
+  const problem = el("p", { class: "problem", role: "alert" }, documentCredentials === undefined ? "" : "Credentials rejected.");
   const form = el(
     "form",
     { class: "document-sign-in" },
@@ -75,12 +75,12 @@ function askForDocument(kind) {
       { class: "credentials" },
       credentialInputs({ name: "document", kind }, entry, () => {}),
     ),
-    wrong,
+    problem,
     el("div", { class: "buttons" }, el("button", { type: "submit", class: "primary" }, "Show documentation")),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    reader = { kind, entry };
+    documentCredentials = { kind, entry };
     load();
   });
   main.replaceChildren(form);
@@ -88,20 +88,20 @@ function askForDocument(kind) {
 
 function showApi() {
   document.title = api.title;
-  place("brand-name").textContent = api.title;
-  place("brand-version").textContent = api.version;
+  byId("brand-name").textContent = api.title;
+  byId("brand-version").textContent = api.version;
   const current = currentOperation();
   sidebar.show(api, current?.key);
-  keepingFocus(() => showOperation(current));
-  if (api.events !== "" && listening === undefined) {
+  redrawKeepingFocus(() => showOperation(current));
+  if (api.events !== "" && changeListener === undefined) {
     // Never listen to another service.
     const url = new URL(api.events.replace(/^\/+/, ""), root);
-    if (url.origin === root.origin) listening = listenForChanges(url, { reload: load, status: showLive });
+    if (url.origin === root.origin) changeListener = listenForChanges(url, { reload: load, status: showLive });
   }
 }
 
 function showLive(status) {
-  const live = place("live");
+  const live = byId("live");
   live.hidden = false;
   live.className = `live ${status}`;
   live.textContent = status === "live" ? "live" : "disconnected";
@@ -127,17 +127,17 @@ function showOperation(operation) {
   main.replaceChildren(back, operationView(operation, { api, root, form, credentials, settings }));
 }
 
-/** Redraws, and keeps focus, selection and scroll position. */
-function keepingFocus(draw) {
+/** Calls `draw`, then restores focus, selection and scroll position. */
+function redrawKeepingFocus(draw) {
   const { activeElement } = document;
   const { id, selectionStart, selectionEnd } = activeElement ?? {};
   const { scrollY } = window;
   draw();
   window.scrollTo({ top: scrollY, behavior: "instant" });
-  const again = id ? place(id) : null;
-  if (again === null || again === document.activeElement) return;
-  again.focus({ preventScroll: true });
-  if (typeof selectionStart === "number") again.setSelectionRange(selectionStart, selectionEnd);
+  const redrawn = id ? byId(id) : null;
+  if (redrawn === null || redrawn === document.activeElement) return;
+  redrawn.focus({ preventScroll: true });
+  if (typeof selectionStart === "number") redrawn.setSelectionRange(selectionStart, selectionEnd);
 }
 
 window.addEventListener("hashchange", () => {
@@ -148,10 +148,10 @@ window.addEventListener("hashchange", () => {
   window.scrollTo({ top: 0, behavior: "instant" });
   main.focus({ preventScroll: true });
 });
-// The page would treat #main as the name of an endpoint.
-place("skip").addEventListener("click", (event) => {
+// Following the link would set the hash to #main, which the page would treat as the key of an endpoint.
+byId("skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
-openThemes(place("themes"));
+openThemes(byId("themes"));
 load();

@@ -1,10 +1,10 @@
 import { el } from "./dom.js";
-import { indented, kindOf, readable } from "./json-text.js";
+import { indentedTokens, kindOf, readable } from "./json-text.js";
 
-/** Longer values are cut, to keep the page fast. The body shows them in full. */
+/** Longer values are cut, to keep the page fast. The tab with the body shows more. */
 const SHOWN_CHARACTERS = 20_000;
 
-/** One row, with a line for each column: name, type and whole value. */
+/** One row of a response, with a line for each column: name, type and value. */
 export function recordOf({ columns, row, label }) {
   return el(
     "div",
@@ -37,7 +37,7 @@ function cellOf(value = "null") {
   if (value === "null") return el("td", { class: "null" }, "NULL");
   const kind = kindOf(value);
   const isNested = kind === "object" || kind === "array";
-  const text = isNested ? [...indented(value, SHOWN_CHARACTERS)].map((token) => token.text).join("") : readable(value);
+  const text = isNested ? [...indentedTokens(value, SHOWN_CHARACTERS)].map((token) => token.text).join("") : readable(value);
   return el(
     "td",
     { class: `is-${kind}` },

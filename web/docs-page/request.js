@@ -2,22 +2,22 @@ import { isJson } from "./json-text.js";
 import { typesOf } from "./schema.js";
 
 /**
- * Converts a form to a request: `{ method, url, headers, body }`, with headers as pairs. Values that cannot be sent are in
- * `problems`, in the format of the service's own errors.
+ * Converts a form to a request: `{ method, url, headers, body }`, with headers as pairs. `problems` lists the values that cannot
+ * be sent, in the format of the service's own errors.
  */
 export function requestOf(operation, form, { root, authorization }) {
   const problems = [];
   const value = (field) => form.values.get(fieldKey(field)) ?? { sent: false, text: "" };
-  const paramsIn = (place) => operation.params.filter((param) => param.place === place);
+  const paramsIn = (location) => operation.params.filter((param) => param.location === location);
 
   const path = operation.path.replace(/\{([^{}]*)\}/g, (whole, name) => {
     const param = paramsIn("path").find((each) => each.name === name);
     if (param === undefined) return whole;
     const { text } = value(param);
-    if (text === "") problems.push({ field: name, place: "path", message: "A path needs a value here" });
+    if (text === "") problems.push({ field: name, location: "path", message: "A path parameter needs a value" });
     // Browsers and proxies resolve these as folders.
     if (text === "." || text === "..")
-      problems.push({ field: name, place: "path", message: `A path cannot contain ${text}` });
+      problems.push({ field: name, location: "path", message: `A path cannot contain ${text}` });
     return text === "" ? whole : encode(text);
   });
 
@@ -30,7 +30,7 @@ export function requestOf(operation, form, { root, authorization }) {
     const { sent, text } = value(param);
     if (!sent) continue;
     if (isHeaderText(text)) headers.push([param.name, text]);
-    else problems.push({ field: param.name, place: "header", message: "Headers accept Latin-1 characters only" });
+    else problems.push({ field: param.name, location: "header", message: "Headers accept Latin-1 characters only" });
   }
   if (authorization !== undefined) headers.push(["Authorization", authorization]);
 
@@ -41,7 +41,7 @@ export function requestOf(operation, form, { root, authorization }) {
   return { request: { method: operation.method, url, headers, body }, problems };
 }
 
-export const fieldKey = ({ place, name }) => `${place}:${name}`;
+export const fieldKey = ({ location, name }) => `${location}:${name}`;
 
 function encode(text) {
   return encodeURIComponent(text.toWellFormed?.() ?? text);
@@ -70,7 +70,7 @@ export function composeBody(body, value) {
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** A typed value as JSON, with all digits of numbers. The service rejects values of the wrong type, which are sent as strings. */
+/** The user's input as JSON, with all digits. A value of the wrong type is sent as a string, so that the service rejects it. */
 function literalOf(schema, text) {
   const types = typesOf(schema);
   const takes = (...names) => types.length === 0 || types.some((type) => names.includes(type));

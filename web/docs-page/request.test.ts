@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 interface Field {
   readonly name: string;
-  readonly place: string;
+  readonly location: string;
   readonly schema: object;
 }
 
@@ -45,7 +45,7 @@ const { requestOf }: RequestModule = await import(new URL("./request.js", import
 const { inFormat, fileNameOf, requestOfNext }: SendModule = await import(new URL("./send.js", import.meta.url).href);
 
 const root = new URL("http://127.0.0.1:8080/");
-const field = (place: string, name: string, schema: object = { type: "string" }): Field => ({ place, name, schema });
+const field = (location: string, name: string, schema: object = { type: "string" }): Field => ({ location, name, schema });
 
 function requested(operation: Partial<Operation>, values: Record<string, string>, more: Partial<Form> = {}) {
   const form: Form = {
@@ -72,12 +72,12 @@ describe("path and query", () => {
   });
 
   test.each([
-    ["", "A path needs a value here"],
+    ["", "A path parameter needs a value"],
     ["..", "A path cannot contain .."],
     [".", "A path cannot contain ."],
   ])("a path cannot carry %j", (text, message) => {
     const { request, problems } = requested({ path: "/x/{id}", params: [field("path", "id")] }, { "path:id": text });
-    expect(problems).toEqual([{ field: "id", place: "path", message }]);
+    expect(problems).toEqual([{ field: "id", location: "path", message }]);
     if (text === "") expect(request.url).toBe("http://127.0.0.1:8080/x/{id}");
   });
 
@@ -100,7 +100,7 @@ test("headers: sent as they are, and what no header can carry is told", () => {
     ["X-A", "é"],
     ["X-C", ""],
   ]);
-  expect(problems).toMatchObject([{ field: "X-B", place: "header" }]);
+  expect(problems).toMatchObject([{ field: "X-B", location: "header" }]);
 });
 
 describe("body", () => {

@@ -1,50 +1,50 @@
 import { copyButton, el, toast } from "./dom.js";
 import { gridOf } from "./grid.js";
-import { indented, isJson } from "./json-text.js";
+import { indentedTokens, isJson } from "./json-text.js";
 import { recordOf } from "./record.js";
 import { readRows } from "./rows.js";
-import { download, fileNameOf, inFormat, requestOfNext, saveBlob } from "./send.js";
-import { tabbed } from "./tabs.js";
+import { download, fileNameOf, withFormat, nextRequestOf, saveBlob } from "./send.js";
+import { createTabs } from "./tabs.js";
 
 /** Longer bodies are cut, to keep the page fast. */
 const SHOWN_CHARACTERS = 400_000;
 /** Each coloured token is an element, so only the beginning is coloured. */
 const COLOURED_CHARACTERS = 60_000;
 
-/** A response: status, rows as a table, body and headers. `load` replaces it by another page. */
-export function responseView(response, { operation, root, load, previous, kept }) {
-  const json = response.text !== undefined && !response.cut && isJson(response.text);
+/** A response: status, rows as a table, body and headers. `load` replaces it with another page. */
+export function responseView(response, { operation, root, load, previous, form }) {
+  const isJsonBody = response.text !== undefined && !response.isCut && isJson(response.text);
   const isGood = response.status >= 200 && response.status < 300;
-  const found = json && isGood ? readRows(response.text, operation.columns, operation.one) : undefined;
+  const rowData = isJsonBody && isGood ? readRows(response.text, operation.columns, operation.singleRowIn) : undefined;
   const tabs = [
-    found && {
+    rowData && {
       name: "table",
-      label: operation.one === undefined ? "Table" : "Object",
+      label: operation.singleRowIn === undefined ? "Table" : "Object",
       panel: () =>
-        operation.one === undefined
-          ? tableOf(found, response, { operation, root, load, previous })
-          : recordOf({ columns: found.columns, row: found.rows[0], label: `Object of ${operation.path}` }),
+        operation.singleRowIn === undefined
+          ? tableOf(rowData, response, { operation, root, load, previous })
+          : recordOf({ columns: rowData.columns, row: rowData.rows[0], label: `Object of ${operation.path}` }),
     },
-    { name: "body", label: "Body", panel: () => bodyOf(response, json) },
+    { name: "body", label: "Body", panel: () => bodyOf(response, isJsonBody) },
     { name: "headers", label: "Headers", panel: () => headersOf(response.headers) },
   ].filter(Boolean);
-  const formats = found === undefined ? [] : operation.formats;
+  const formats = rowData === undefined ? [] : operation.formats;
   return el(
     "div",
     { class: "received-content" },
     statusLine(response),
-    !isGood && problemOf(response, json),
-    tabbed("Response", tabs, {
-      chosen: kept.tab,
+    !isGood && problemOf(response, isJsonBody),
+    createTabs("Response", tabs, {
+      chosen: form.tab,
       onChange: (name) => {
-        kept.tab = name;
+        form.tab = name;
       },
-      extra: formats.length > 0 ? [downloads(response.request, formats, found)] : [],
+      extra: formats.length > 0 ? [downloads(response.request, formats, rowData)] : [],
     }),
   );
 }
 
-function statusLine({ status, statusText, milliseconds, bytes, request, cut }) {
+function statusLine({ status, statusText, milliseconds, bytes, request, isCut }) {
   const url = new URL(request.url);
   const family = status < 300 ? "good" : status < 400 ? "other" : "bad";
   return el(
@@ -52,7 +52,7 @@ function statusLine({ status, statusText, milliseconds, bytes, request, cut }) {
     { class: "status-line" },
     el("span", { class: `status ${family}` }, `${status} ${statusText}`.trim()),
     el("span", { class: "muted" }, `${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms`),
-    el("span", { class: "muted" }, `${cut ? "more than " : ""}${sizeText(bytes.length)}`),
+    el("span", { class: "muted" }, `${isCut ? "more than " : ""}${sizeText(bytes.length)}`),
     el("code", { class: "asked" }, `${request.method} ${url.pathname}${url.search}`),
   );
 }
@@ -70,7 +70,7 @@ export function errorsOf({ text, status }) {
   return errors.filter((each) => typeof each?.field === "string" && typeof each.message === "string");
 }
 
-function problemOf(response, json) {
+function problemOf(response, isJsonBody) {
   const errors = errorsOf(response);
   if (errors.length > 0) {
     return el(
@@ -79,7 +79,7 @@ function problemOf(response, json) {
       errors.map(({ field, message }) => el("li", {}, el("code", {}, field), " ", message)),
     );
   }
-  const message = json ? JSON.parse(response.text)?.error : undefined;
+  const message = isJsonBody ? JSON.parse(response.text)?.error : undefined;
   return typeof message === "string" && el("p", { class: "problems" }, message);
 }
 
@@ -99,14 +99,14 @@ function headersOf(headers) {
   );
 }
 
-function bodyOf(response, json) {
+function bodyOf(response, isJsonBody) {
   if (response.bytes.length === 0) return el("p", { class: "muted" }, "The response has no body.");
   const save = el(
     "button",
     {
       type: "button",
       class: "quiet",
-      on: { click: () => saveBlob(new Blob([response.bytes]), fileNameOf(response.request, endingOf(response))) },
+      on: { click: () => saveBlob(new Blob([response.bytes]), fileNameOf(response.request, extensionOf(response))) },
     },
     "Save",
   );
@@ -119,10 +119,10 @@ function bodyOf(response, json) {
     );
   }
   const pre = el("pre", { class: "code body-text", tabindex: "0", "aria-label": "Response body" });
-  const isCut = json ? appendJson(pre, response.text) : appendPlain(pre, response.text);
-  const note = response.cut
+  const isShortened = isJsonBody ? appendJson(pre, response.text) : appendPlain(pre, response.text);
+  const note = response.isCut
     ? "The response is larger than a page can show; this is its beginning. Download it to see all of it."
-    : isCut && `Only the beginning is shown. Copy or save to get all ${sizeText(response.bytes.length)}.`;
+    : isShortened && `Only the beginning is shown. Copy or save to get all ${sizeText(response.bytes.length)}.`;
   return el(
     "div",
     { class: "body-of" },
@@ -137,7 +137,7 @@ function bodyOf(response, json) {
   );
 }
 
-function endingOf({ contentType }) {
+function extensionOf({ contentType }) {
   if (/json/.test(contentType)) return /nd|jsonl/.test(contentType) ? "ndjson" : "json";
   return (
     { "text/csv": "csv", "application/vnd.apache.parquet": "parquet", "application/vnd.apache.arrow.stream": "arrows" }[
@@ -151,11 +151,11 @@ function appendPlain(pre, text) {
   return text.length > SHOWN_CHARACTERS;
 }
 
-/** Appends the JSON on several lines. Returns whether it was cut. */
+/** Appends the JSON on several lines, in colour. Returns whether it was cut. */
 function appendJson(pre, text) {
   let length = 0;
   let plain = "";
-  for (const token of indented(text, SHOWN_CHARACTERS)) {
+  for (const token of indentedTokens(text, SHOWN_CHARACTERS)) {
     if (token.kind === "cut") {
       pre.append(plain);
       return true;
@@ -171,12 +171,12 @@ function appendJson(pre, text) {
   return false;
 }
 
-function tableOf(found, response, { operation, root, load, previous }) {
+function tableOf(rowData, response, { operation, root, load, previous }) {
   const header = (name) => response.headers.find(([each]) => each === name)?.[1];
   const offset = Number(header("x-offset") ?? 0) || 0;
-  const { columns, rows, total, left } = found;
-  const next = requestOfNext(response.request, found.next, root);
-  const back = previous ?? before(response.request, offset, Number(header("x-limit")));
+  const { columns, rows, total, hiddenRows } = rowData;
+  const next = nextRequestOf(response.request, rowData.next, root);
+  const back = previous ?? previousPageOf(response.request, offset, Number(header("x-limit")));
   const pager =
     (next ?? back) !== undefined &&
     el(
@@ -184,20 +184,20 @@ function tableOf(found, response, { operation, root, load, previous }) {
       { class: "pager" },
       el(
         "button",
-        { type: "button", disabled: back === undefined, on: { click: () => load(back, "back") } },
+        { type: "button", disabled: back === undefined, on: { click: () => load(back, "previous") } },
         "Previous page",
       ),
       el(
         "button",
-        { type: "button", disabled: next === undefined, on: { click: () => load(next, "on") } },
+        { type: "button", disabled: next === undefined, on: { click: () => load(next, "next") } },
         "Next page",
       ),
     );
   const notes = [
-    left > 0 && `The first ${rows.length} rows are shown, ${left} more are not. Download to see all.`,
+    hiddenRows > 0 && `The first ${rows.length} rows are shown, ${hiddenRows} more are not. Download to see all.`,
     total !== undefined &&
       total !== String(rows.length) &&
-      "Sorts and downloads this page only. Raise limit for more rows.",
+      "Sorting and downloads cover only this page. Increase limit to get more rows.",
   ].filter(Boolean);
   return el(
     "div",
@@ -215,8 +215,8 @@ function tableOf(found, response, { operation, root, load, previous }) {
   );
 }
 
-/** The request of the previous page, derived from the offset. */
-function before(request, offset, limit) {
+/** The request for the previous page, derived from the offset. */
+function previousPageOf(request, offset, limit) {
   if (offset <= 0 || !(limit > 0)) return undefined;
   const url = new URL(request.url);
   const others = url.search
@@ -236,12 +236,12 @@ function countText(count, offset, total) {
 }
 
 function downloads(request, formats, { isPaged, next }) {
-  const buttons = formats.map(({ name, label, ending }) => {
+  const buttons = formats.map(({ name, label, extension }) => {
     const button = el("button", { type: "button", class: "quiet" }, label);
     button.addEventListener("click", async () => {
       button.disabled = true;
       try {
-        await download(inFormat(request, name), fileNameOf(request, ending));
+        await download(withFormat(request, name), fileNameOf(request, extension));
       } catch (error) {
         toast(`Download failed: ${error.message}`);
       } finally {

@@ -1,5 +1,5 @@
 import { el, inline } from "./dom.js";
-import { capitalized, choicesOf, fieldsOf, limitsOf, typeLabel } from "./schema.js";
+import { capitalize, choicesOf, fieldsOf, limitsOf, typeLabel } from "./schema.js";
 
 /** The documented responses of an endpoint, by status. */
 export function responsesOf(document, operation) {
@@ -58,7 +58,7 @@ function schemaTable(lines, label) {
 
 function lineOf({ depth, name, type, description, schema }) {
   const values = Array.isArray(schema.enum) ? `One of ${choicesOf(schema).slice(0, 20).join(", ")}` : "";
-  const notes = [description.replace(/\.$/, ""), values, ...limitsOf(schema).map(capitalized)]
+  const notes = [description.replace(/\.$/, ""), values, ...limitsOf(schema).map(capitalize)]
     .filter((text) => text !== "")
     .join(". ");
   return rowOf(el("th", { scope: "row", class: `depth-${Math.min(depth, 6)}` }, el("code", {}, name)), type, notes);

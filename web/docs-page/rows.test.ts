@@ -8,22 +8,22 @@ interface Column {
 }
 
 interface Rows {
-  readonly MOST_ROWS: number;
+  readonly MAX_ROWS: number;
   readRows(
     text: string,
     known?: readonly Column[],
-    one?: "body" | "data",
+    singleRowIn?: "body" | "data",
   ):
     | {
         readonly columns: readonly Column[];
         readonly rows: readonly (readonly string[])[];
         readonly next: string;
         readonly total: string | undefined;
-        readonly left: number;
+        readonly hiddenRows: number;
         readonly isPaged: boolean;
       }
     | undefined;
-  sorted(
+  sortRows(
     rows: readonly (readonly string[])[],
     column: number,
     direction: "ascending" | "descending",
@@ -32,7 +32,7 @@ interface Rows {
 }
 
 // The page is JavaScript without types; the name is made so that the compiler does not look for them.
-const { readRows, sorted, compareNumbers, MOST_ROWS }: Rows = await import(new URL("./rows.js", import.meta.url).href);
+const { readRows, sortRows, compareNumbers, MAX_ROWS }: Rows = await import(new URL("./rows.js", import.meta.url).href);
 
 const BIGINT: Column = { name: "id", type: "BIGINT", isNumber: true };
 
@@ -50,7 +50,7 @@ test("an envelope: rows as text, what comes next, how many there are", () => {
     ],
     next: "/a?x=&",
     total: "250",
-    left: 0,
+    hiddenRows: 0,
     isPaged: true,
   });
 });
@@ -87,8 +87,8 @@ test("a column is a number when all of its values are", () => {
 });
 
 test("too many rows are left out, and counted", () => {
-  const found = readRows(`[${"1,".repeat(MOST_ROWS + 1)}1]`);
-  expect([found?.rows.length, found?.left]).toEqual([MOST_ROWS, 2]);
+  const found = readRows(`[${"1,".repeat(MAX_ROWS + 1)}1]`);
+  expect([found?.rows.length, found?.hiddenRows]).toEqual([MAX_ROWS, 2]);
 });
 
 test("numbers compare by value, however large or close", () => {
@@ -118,14 +118,14 @@ test.each([
 
 test("sorting: exact, stable, nothing last both ways, rows keep their number", () => {
   const rows = [["9007199254740993"], ["null"], ["9007199254740992"], [], ["5"], ["5.0"]].map((row) => row);
-  const order = (direction: "ascending" | "descending") => sorted(rows, 0, direction).map(({ index }) => index);
+  const order = (direction: "ascending" | "descending") => sortRows(rows, 0, direction).map(({ index }) => index);
   expect(order("ascending")).toEqual([4, 5, 2, 0, 1, 3]);
   expect(order("descending")).toEqual([0, 2, 4, 5, 1, 3]);
 });
 
 test("text sorts as people sort it, dates by time", () => {
   const order = (...cells: readonly string[]) =>
-    sorted(
+    sortRows(
       cells.map((cell) => [cell]),
       0,
       "ascending",
@@ -145,7 +145,7 @@ test.each([
   ['{"id":1,"data":[1]}', "body", [["1", "[1]"]]],
   ['{"rows_affected":1,"data":{"id":1}}', "data", [["1"]]],
 ] as const)("one object: %s", (text, one, rows) => {
-  expect(readRows(text, [BIGINT], one)).toMatchObject({ rows, isPaged: false, total: undefined, left: 0 });
+  expect(readRows(text, [BIGINT], one)).toMatchObject({ rows, isPaged: false, total: undefined, hiddenRows: 0 });
 });
 
 test("one object that is missing", () => {

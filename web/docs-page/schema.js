@@ -1,4 +1,4 @@
-/** Describes schemas of parameters, bodies and responses briefly. */
+/** Derives short descriptions from the schemas of parameters, bodies and responses. */
 
 /** Resolves a `$ref` in the same document. Keys next to the reference override those of its target. */
 export function resolve(document, value) {
@@ -44,7 +44,7 @@ export function typesOf(schema) {
   return types.filter((type) => type !== "null");
 }
 
-/** A short name of a type. If known, its SQL name. */
+/** A short name for the type of a schema. The name of the SQL type, if known. */
 export function typeLabel(document, given, depth = 0) {
   const schema = schemaOf(document, given);
   if (typeof schema["x-sql-type"] === "string") return schema["x-sql-type"];
@@ -80,7 +80,7 @@ function jsonOf(value) {
   return `{${members.join(", ")}}`;
 }
 
-/** The allowed values. Undefined if any value may be typed. */
+/** The allowed values. Undefined if the schema does not list them. */
 export function choicesOf(schema) {
   if (schema.const !== undefined) return [textOf(schema.const)];
   if (Array.isArray(schema.enum)) return schema.enum.filter((value) => value !== null).map(textOf);
@@ -88,23 +88,23 @@ export function choicesOf(schema) {
   return types.length === 1 && types[0] === "boolean" ? ["true", "false"] : undefined;
 }
 
-/** The limits of a value, as short texts. */
+/** The limits of a value, as short phrases. */
 export function limitsOf(schema) {
   const limits = [
-    // The largest safe integer is a technical limit, not one of the endpoint.
+    // The largest safe integer is a technical limit, not a limit of the endpoint.
     between(schema.minimum, schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum, (text) => text),
     schema.exclusiveMinimum !== undefined && `more than ${textOf(schema.exclusiveMinimum)}`,
     schema.exclusiveMaximum !== undefined && `less than ${textOf(schema.exclusiveMaximum)}`,
     schema.multipleOf !== undefined && `a multiple of ${textOf(schema.multipleOf)}`,
-    between(schema.minLength, schema.maxLength, counted("character")),
-    between(schema.minItems, schema.maxItems, counted("item")),
+    between(schema.minLength, schema.maxLength, withUnit("character")),
+    between(schema.minItems, schema.maxItems, withUnit("item")),
   ];
   return limits.filter((limit) => typeof limit === "string");
 }
 
-export const capitalized = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+export const capitalize = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-const counted = (unit) => (text) => `${text} ${unit}${text === "1" ? "" : "s"}`;
+const withUnit = (unit) => (text) => `${text} ${unit}${text === "1" ? "" : "s"}`;
 
 function between(low, high, unit) {
   if (low !== undefined && high !== undefined) {
@@ -132,7 +132,7 @@ export function* fieldsOf(document, given, depth = 0, seen = []) {
       name,
       type: typeLabel(document, property),
       required: schema.required?.includes(name) === true,
-      description: describedBy(property, each),
+      description: descriptionOf(property, each),
       schema: each,
     };
     yield* fieldsOf(document, property, depth + 1, [...seen, schema.properties]);
@@ -140,19 +140,19 @@ export function* fieldsOf(document, given, depth = 0, seen = []) {
 }
 
 /** The description of a column itself, without that of its type, which would be repeated. */
-function describedBy(property, schema) {
+function descriptionOf(property, schema) {
   const { description } = schema["x-sql-type"] === undefined ? schema : property;
   return typeof description === "string" ? description : "";
 }
 
 /**
  * The columns of the rows in a response, as `{ name, type, isNumber }`. Undefined if it has no rows. Rows are an array, or in
- * the `data` of an envelope. `one` says where the only row of a response is: "body" or "data".
+ * the `data` of an envelope. `singleRowIn` is where the only row of a response is: "body" or "data".
  */
-export function columnsOf(document, given, one) {
+export function columnsOf(document, given, singleRowIn) {
   const schema = schemaOf(document, given);
   const row =
-    one === undefined ? rowOf(document, schema) : schemaOf(document, one === "body" ? given : schema.properties?.data);
+    singleRowIn === undefined ? rowOf(document, schema) : schemaOf(document, singleRowIn === "body" ? given : schema.properties?.data);
   if (row === undefined) return undefined;
   return Object.entries(row.properties ?? {}).map(([name, property]) => {
     const types = typesOf(schemaOf(document, property));

@@ -1,26 +1,26 @@
-/** Larger responses are cut, to keep the page responsive. Downloads are not. */
-const MOST_BYTES = 16 * 1024 * 1024;
+/** Larger responses are cut, to keep the page responsive. Downloads are never cut. */
+const MAX_BYTES = 16 * 1024 * 1024;
 
 const TEXTUAL = /^(text\/|application\/(json|problem\+json|x-ndjson|ndjson|jsonl|yaml|xml))/i;
 
 /**
- * Sends a request to the service of this page, and to no other. Without cookies and caches, which could change the response,
- * and without the browser's own password dialog.
+ * Sends a request to the service of this page, and to no other. Uses neither cookies nor caches, which could change the response,
+ * nor the browser's own password dialog.
  */
 export async function send(request, signal) {
-  const started = performance.now();
+  const startedAt = performance.now();
   const response = await fetchSameOrigin(request, signal);
-  const { bytes, cut } = await readBytes(response);
+  const { bytes, isCut } = await readBytes(response);
   const contentType = response.headers.get("content-type") ?? "";
   return {
     request,
     status: response.status,
     statusText: response.statusText,
-    milliseconds: performance.now() - started,
+    milliseconds: performance.now() - startedAt,
     headers: [...response.headers],
     contentType,
     bytes,
-    cut,
+    isCut,
     text: contentType === "" || TEXTUAL.test(contentType) ? new TextDecoder().decode(bytes) : undefined,
   };
 }
@@ -37,15 +37,15 @@ async function readBytes(response) {
   for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader.read()) {
     chunks.push(part.value);
     size += part.value.length;
-    if (size > MOST_BYTES) {
+    if (size > MAX_BYTES) {
       await reader.cancel();
-      return { bytes: joined(chunks, size), cut: true };
+      return { bytes: concatenate(chunks, size), isCut: true };
     }
   }
-  return { bytes: joined(chunks, size), cut: false };
+  return { bytes: concatenate(chunks, size), isCut: false };
 }
 
-function joined(chunks, size) {
+function concatenate(chunks, size) {
   const all = new Uint8Array(size);
   let at = 0;
   for (const chunk of chunks) {
@@ -56,7 +56,7 @@ function joined(chunks, size) {
 }
 
 /** The same request in another format. */
-export function inFormat(request, format) {
+export function withFormat(request, format) {
   const url = new URL(request.url);
   // `searchParams.set` would re-encode the other values, with a plus instead of a space.
   const others = url.search
@@ -84,16 +84,16 @@ export function saveBlob(blob, fileName) {
   link.href = URL.createObjectURL(blob);
   link.download = fileName;
   link.click();
-  // By then, the browser has started to save it.
+  // By then, the browser has started to save the file.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 /** A file name, from the path of a request. */
-export function fileNameOf(request, ending) {
+export function fileNameOf(request, extension) {
   const name = pathOf(request)
     .replace(/[^\p{L}\p{N}._-]+/gu, "-")
     .replace(/^[-.]+|[-.]+$/g, "");
-  return `${name || "rows"}.${ending}`;
+  return `${name || "rows"}.${extension}`;
 }
 
 function pathOf({ url }) {
@@ -104,8 +104,8 @@ function pathOf({ url }) {
   }
 }
 
-/** The request for `next` of a response. Undefined if it is another service. */
-export function requestOfNext(request, next, root) {
+/** The request for the `next` link of a response. Undefined if the link leads to another service. */
+export function nextRequestOf(request, next, root) {
   if (typeof next !== "string" || !/^\/(?![/\\])/.test(next)) return undefined;
   const url = new URL(root.href.replace(/\/$/, "") + next);
   return url.origin === root.origin ? { ...request, url: url.href } : undefined;

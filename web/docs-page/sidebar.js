@@ -1,6 +1,7 @@
 import { el } from "./dom.js";
 
-export const addressOf = ({ key }) => `#${encodeURIComponent(key)}`;
+/** The URL fragment that selects an operation. */
+export const hashOf = ({ key }) => `#${encodeURIComponent(key)}`;
 
 /** The list of endpoints by tag, with a filter. */
 export function openSidebar({ groups: container, filter, found }) {
@@ -30,7 +31,7 @@ export function openSidebar({ groups: container, filter, found }) {
     container.replaceChildren(...sections, none);
     list.scrollTop = scrollTop;
     mark(currentKey);
-    narrow();
+    applyFilter();
   }
 
   function mark(currentKey) {
@@ -42,17 +43,17 @@ export function openSidebar({ groups: container, filter, found }) {
     }
   }
 
-  function narrow() {
+  function applyFilter() {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const full = new Set();
+    const matchingSections = new Set();
     let count = 0;
-    for (const { item, haystack, section } of entries) {
-      const isMatch = words.every((word) => haystack.includes(word));
+    for (const { item, searchText, section } of entries) {
+      const isMatch = words.every((word) => searchText.includes(word));
       item.hidden = !isMatch;
-      if (isMatch) full.add(section);
+      if (isMatch) matchingSections.add(section);
       if (isMatch) count += 1;
     }
-    for (const { section } of entries) section.hidden = !full.has(section);
+    for (const { section } of entries) section.hidden = !matchingSections.has(section);
     const none = document.getElementById("none");
     if (none !== null) none.hidden = count > 0;
     found.textContent = words.length === 0 ? "" : `${count} of ${entries.length} endpoints`;
@@ -60,7 +61,7 @@ export function openSidebar({ groups: container, filter, found }) {
 
   const firstLink = () => entries.find(({ item }) => !item.hidden)?.link;
 
-  filter.addEventListener("input", narrow);
+  filter.addEventListener("input", applyFilter);
   filter.addEventListener("keydown", (event) => {
     if (event.key === "Enter") firstLink()?.click();
     if (event.key === "ArrowDown") {
@@ -69,7 +70,7 @@ export function openSidebar({ groups: container, filter, found }) {
     }
     if (event.key === "Escape") {
       filter.value = "";
-      narrow();
+      applyFilter();
     }
   });
   document.addEventListener("keydown", (event) => {
@@ -87,11 +88,11 @@ function entryOf(operation) {
   const { method, path, summary, deprecated } = operation;
   const link = el(
     "a",
-    { href: addressOf(operation), class: deprecated ? "entry deprecated" : "entry" },
+    { href: hashOf(operation), class: deprecated ? "entry deprecated" : "entry" },
     el("span", { class: `method ${method.toLowerCase()}` }, method),
     el("span", { class: "entry-path" }, path),
     summary !== "" && el("span", { class: "entry-summary" }, summary),
   );
-  const haystack = [method, path, summary, operation.description, ...operation.tags].join(" ").toLowerCase();
-  return { operation, link, item: el("li", {}, link), haystack };
+  const searchText = [method, path, summary, operation.description, ...operation.tags].join(" ").toLowerCase();
+  return { operation, link, item: el("li", {}, link), searchText };
 }

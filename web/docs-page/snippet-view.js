@@ -1,6 +1,6 @@
 import { copyButton, el } from "./dom.js";
 import { LANGUAGES } from "./snippets.js";
-import { tabbed } from "./tabs.js";
+import { createTabs } from "./tabs.js";
 
 /** Code samples in several languages. The chosen language applies to all endpoints. */
 export function snippetsOf(settings) {
@@ -14,7 +14,7 @@ export function snippetsOf(settings) {
   const element = el(
     "section",
     { class: "snippets", "aria-label": "Code samples" },
-    tabbed(
+    createTabs(
       "Language",
       LANGUAGES.map(({ name, label }) => ({ name, label, panel: panels.get(name) })),
       {

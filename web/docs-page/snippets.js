@@ -5,41 +5,41 @@
 
 const AUTHORIZATION = "Authorization";
 
-/** The headers without credentials, and the kind of authentication: "basic", "bearer" or undefined. */
-function withoutCredentials({ headers }, signIn) {
-  return { open: headers.filter(([name]) => name !== AUTHORIZATION), kind: signIn?.kind, user: signIn?.user ?? "" };
+/** The other headers, the kind of authentication ("basic", "bearer" or undefined), and the user name. */
+function splitCredentials({ headers }, signIn) {
+  return { otherHeaders: headers.filter(([name]) => name !== AUTHORIZATION), kind: signIn?.kind, user: signIn?.user ?? "" };
 }
 
-/** Quotes for a shell. Between single quotes, only the quote itself is special. */
-const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+/** Between single quotes, only the quote itself is special to a shell. */
+const quoteForShell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 function curl(request, signIn) {
-  const { open, kind, user } = withoutCredentials(request, signIn);
-  const parts = [shell(request.url)];
+  const { otherHeaders, kind, user } = splitCredentials(request, signIn);
+  const parts = [quoteForShell(request.url)];
   if (request.method !== "GET") parts.unshift(`-X ${request.method}`);
   // By default, curl treats brackets and braces as patterns.
   if (/[[\]{}]/.test(request.url)) parts.unshift("--globoff");
-  if (kind === "basic") parts.push(`--user ${shell(user)}`);
+  if (kind === "basic") parts.push(`--user ${quoteForShell(user)}`);
   if (kind === "bearer") parts.push('-H "Authorization: Bearer $TOKEN"');
   // To send a header without a value, curl requires a semicolon. With a colon, it omits the header.
-  for (const [name, value] of open) parts.push(`-H ${shell(value === "" ? `${name};` : `${name}: ${value}`)}`);
-  // Unlike --data, it does not treat @ as a file name.
-  if (request.body !== undefined) parts.push(`--data-raw ${shell(request.body)}`);
+  for (const [name, value] of otherHeaders) parts.push(`-H ${quoteForShell(value === "" ? `${name};` : `${name}: ${value}`)}`);
+  // Unlike --data, --data-raw does not read a file if the body starts with @.
+  if (request.body !== undefined) parts.push(`--data-raw ${quoteForShell(request.body)}`);
   return `curl ${parts.join(" \\\n  ")}`;
 }
 
 /** JSON strings are valid JavaScript, since ES2019 including U+2028 and U+2029. */
 const javascriptText = (text) => JSON.stringify(text);
 
-/** Text of several lines as a template literal, with special characters escaped. */
+/** Writes text of several lines as a template literal, with special characters escaped. */
 function javascriptLines(text) {
   if (!text.includes("\n")) return javascriptText(text);
   return `\`${text.replace(/[\\`]|\$(?=\{)/g, "\\$&").replaceAll("\r", "\\r")}\``;
 }
 
 function javascript(request, signIn) {
-  const { open, kind, user } = withoutCredentials(request, signIn);
-  const headers = open.map(([name, value]) => `    ${javascriptText(name)}: ${javascriptText(value)},`);
+  const { otherHeaders, kind, user } = splitCredentials(request, signIn);
+  const headers = otherHeaders.map(([name, value]) => `    ${javascriptText(name)}: ${javascriptText(value)},`);
   const before = [];
   if (kind === "basic") {
     before.push('const password = "";');
@@ -77,8 +77,8 @@ function pythonLines(text) {
 const hex = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
 
 function python(request, signIn) {
-  const { open, kind, user } = withoutCredentials(request, signIn);
-  const headers = open.map(([name, value]) => `        ${pythonText(name)}: ${pythonText(value)},`);
+  const { otherHeaders, kind, user } = splitCredentials(request, signIn);
+  const headers = otherHeaders.map(([name, value]) => `        ${pythonText(name)}: ${pythonText(value)},`);
   const before = ["import requests", ""];
   if (kind === "basic") before.push('password = ""');
   if (kind === "bearer") {

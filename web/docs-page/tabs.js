@@ -1,14 +1,14 @@
 import { el } from "./dom.js";
 
-let made = 0;
+let tabsCount = 0;
 
 /**
  * Accessible tabs: the Tab key stops once, and arrow keys switch tabs. `tabs` are `{ name, label, panel }`. `panel` is an
  * element, or a function that creates it when it is first shown. `onChange` gets the name that the user chooses.
  */
-export function tabbed(label, tabs, { chosen = tabs[0].name, onChange = () => {}, extra = [] } = {}) {
-  made += 1;
-  const id = `tabs-${made}`;
+export function createTabs(label, tabs, { chosen = tabs[0].name, onChange = () => {}, extra = [] } = {}) {
+  tabsCount += 1;
+  const id = `tabs-${tabsCount}`;
   const buttons = new Map();
   const panels = new Map();
 
@@ -18,7 +18,7 @@ export function tabbed(label, tabs, { chosen = tabs[0].name, onChange = () => {}
       { type: "button", role: "tab", id: `${id}-${name}`, "aria-controls": `${id}-${name}-panel` },
       text,
     );
-    button.addEventListener("click", () => press(name));
+    button.addEventListener("click", () => selectByUser(name));
     buttons.set(name, button);
     panels.set(
       name,
@@ -38,7 +38,7 @@ export function tabbed(label, tabs, { chosen = tabs[0].name, onChange = () => {}
     }
   }
 
-  function press(name) {
+  function selectByUser(name) {
     choose(name);
     onChange(name);
   }
@@ -51,7 +51,7 @@ export function tabbed(label, tabs, { chosen = tabs[0].name, onChange = () => {}
     if (at < 0 || to === undefined) return;
     event.preventDefault();
     const name = names[(to + names.length) % names.length];
-    press(name);
+    selectByUser(name);
     buttons.get(name).focus();
   });
 

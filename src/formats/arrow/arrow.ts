@@ -1,7 +1,7 @@
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import type { Encoder, Frame, RowFormat } from "../format.ts";
-import { type BatchRows, batchMessage, dictionaryMessage, withEnd } from "./batch.ts";
+import { type BatchRows, batchMessage, dictionaryMessage, appendEndOfStream } from "./batch.ts";
 import { codecNames, prepareCodec, preparedCodec } from "./codec.ts";
 import { type EnumType, fieldsOf } from "./field.ts";
 import { END_OF_STREAM, schemaMessage } from "./message.ts";
@@ -75,7 +75,7 @@ function openArrow(columns: readonly Column[], _frame: Frame, codecName?: string
       return takeReady();
     },
     end() {
-      ready.push(batch.rows > 0 ? withEnd(finishBatch()) : END_OF_STREAM.slice());
+      ready.push(batch.rows > 0 ? appendEndOfStream(finishBatch()) : END_OF_STREAM.slice());
       return takeReady();
     },
   };

@@ -32,7 +32,7 @@ function putBytes(out: Uint8Array, at: number, bits: Uint8Array, { from, count }
 }
 
 function putShifted(out: Uint8Array, at: number, bits: Uint8Array, { from, count }: BitRange): void {
-  // Fills the current byte of `out`, then builds each byte from two neighbours.
+  // Fills the current byte of `out`, then builds each further byte from two adjacent bytes of `bits`.
   const head = Math.min(count, -at & 7);
   if (head > 0) putPartial(out, at, eightBits(bits, from), head);
   let target = (at + head) >> 3;
@@ -55,7 +55,7 @@ function eightBits(bits: Uint8Array, from: number): number {
   return shift === 0 || byte + 1 >= bits.length ? low : (low | ((bits[byte + 1] ?? 0) << (8 - shift))) & 0xff;
 }
 
-/** Writes `count` bits within one byte. The bits before them stay. */
+/** Writes `count` bits within one byte. Keeps the bits before them and zeroes the bits after them. */
 function putPartial(out: Uint8Array, at: number, value: number, count: number): void {
   const shift = at & 7;
   const before = shift === 0 ? 0 : (out[at >> 3] ?? 0) & ((1 << shift) - 1);

@@ -8,14 +8,14 @@ export interface Body {
   readonly start: number;
   /** The offset of the next buffer. */
   at: number;
-  /** As in BatchLayout. */
+  /** As in BatchLayout, like `buffers`. */
   readonly nodes: number[];
   readonly buffers: number[];
 }
 
 /** Bytes that a buffer may need beyond its contents: padding, and one more offset than rows. */
 export const BUFFER_MARGIN = 16;
-/** Strings are copied in words, and the last word may extend beyond its string. */
+/** Unused bytes at the end. Strings are copied in words of 4 bytes, and the last word may extend beyond its string. */
 const TAIL = 16;
 
 /** Allocates memory for a head of `start` bytes and a body of `size` bytes. */
@@ -24,12 +24,12 @@ export function openBody(start: number, size: number): Body {
   return { bytes, view: viewOf(bytes), start, at: start, nodes: [], buffers: [] };
 }
 
-/** Ends the buffer that starts at `at`. */
+/** Ends the buffer that starts at `body.at`, and pads it to a multiple of 8 bytes. */
 export function endBuffer(body: Body, length: number): void {
   const { at, bytes } = body;
   body.buffers.push(at - body.start, length);
   const end = at + length;
   body.at = (end + 7) & ~7;
-  // The memory is not zeroed, and must not reveal its previous content.
+  // The memory is not zeroed, and must not reveal its previous contents.
   bytes.fill(0, end, body.at);
 }

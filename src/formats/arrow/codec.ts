@@ -4,18 +4,18 @@ import * as zlib from "node:zlib";
 export interface Codec {
   /** Its CompressionType in Arrow's format/Message.fbs. */
   readonly number: number;
-  /** Returns a complete frame. */
-  pack(bytes: Buffer): Uint8Array;
+  /** Returns a complete LZ4 or Zstandard frame. */
+  compress(bytes: Buffer): Uint8Array;
 }
 
-/** By name in `Accept`. Each is loaded when a client first requests it. */
+/** Loaders, by the name of the codec in `Accept`. Each runs when a client first requests its codec. */
 const codecs: Readonly<Record<string, () => Promise<Codec>>> = { lz4: loadLz4, zstd: loadZstd };
 const loading = new Map<string, Promise<void>>();
 const loaded = new Map<string, Codec>();
 
 export const codecNames: readonly string[] = Object.keys(codecs);
 
-/** Must be awaited before `preparedCodec`. */
+/** Loads a codec. Must be awaited before `preparedCodec`. */
 export async function prepareCodec(name: string): Promise<void> {
   const load = codecs[name];
   if (load === undefined) throw new Error(`Arrow has no codec ${name}`);
@@ -32,7 +32,7 @@ export function preparedCodec(name: string): Codec {
 
 async function loadLz4(): Promise<Codec> {
   const { default: lz4 } = await import("lz4-napi");
-  return { number: 0, pack: (bytes) => lz4.compressFrameSync(bytes) };
+  return { number: 0, compress: (bytes) => lz4.compressFrameSync(bytes) };
 }
 
 const ZSTD = 1;
@@ -41,16 +41,16 @@ const LEVEL = 1;
 
 /** Uses Node's own zstd (since 22.15) if available, otherwise WebAssembly, which is three times slower. */
 async function loadZstd(): Promise<Codec> {
-  // The types are from Node 20, which has no zstd.
+  // The type definitions are for Node 20, which has no zstd.
   const { zstdCompressSync, constants } = zlib as typeof zlib & {
     readonly zstdCompressSync?: (bytes: Buffer, options: { readonly params: Record<number, number> }) => Buffer;
     readonly constants: { readonly ZSTD_c_compressionLevel?: number };
   };
   if (zstdCompressSync !== undefined) {
     const params = { [constants.ZSTD_c_compressionLevel ?? 100]: LEVEL };
-    return { number: ZSTD, pack: (bytes) => zstdCompressSync(bytes, { params }) };
+    return { number: ZSTD, compress: (bytes) => zstdCompressSync(bytes, { params }) };
   }
   const { default: zstd } = await import("@bokuweb/zstd-wasm");
   await zstd.init();
-  return { number: ZSTD, pack: (bytes) => zstd.compress(bytes, LEVEL) };
+  return { number: ZSTD, compress: (bytes) => zstd.compress(bytes, LEVEL) };
 }

@@ -31,13 +31,13 @@ const NULLABLE = bool(true);
 
 export type EnumType = Extract<ColumnType, { kind: "enum" }>;
 
-/** Assigns every enum of a schema, in field order, the number of its dictionary. */
-export type NumberOf = (type: EnumType) => number;
+/** Assigns a dictionary ID to an enum. Called once for every enum of a schema, in field order. */
+export type AssignDictionaryId = (type: EnumType) => number;
 
 /** The fields of a schema, one table each. */
-export function fieldsOf(columns: readonly Column[], numberOf: NumberOf): readonly Table[] {
+export function fieldsOf(columns: readonly Column[], assignId: AssignDictionaryId): readonly Table[] {
   const names = uniqueNames(columns);
-  return columns.map((column, index) => fieldOf(names[index] ?? column.name, column.type, numberOf));
+  return columns.map((column, index) => fieldOf(names[index] ?? column.name, column.type, assignId));
 }
 
 interface ArrowField {
@@ -47,10 +47,10 @@ interface ArrowField {
   readonly extension?: string;
 }
 
-function fieldOf(name: string, type: ColumnType, numberOf: NumberOf): Table {
-  const { type: id, options, children = [], extension } = describe(type, numberOf);
+function fieldOf(name: string, type: ColumnType, assignId: AssignDictionaryId): Table {
+  const { type: id, options, children = [], extension } = describe(type, assignId);
   const dictionary =
-    type.kind === "enum" ? table(long(numberOf(type)), table(...intOptions(indexOf(type)))) : undefined;
+    type.kind === "enum" ? table(long(assignId(type)), table(...intOptions(indexTypeOf(type)))) : undefined;
   return [
     text(name),
     NULLABLE,
@@ -69,7 +69,7 @@ function extensionOf(name: string): readonly Table[] {
   ];
 }
 
-function describe(type: ColumnType, numberOf: NumberOf): ArrowField {
+function describe(type: ColumnType, assignId: AssignDictionaryId): ArrowField {
   switch (type.kind) {
     case "null":
       return { type: TYPE.null, options: [] };
@@ -104,22 +104,22 @@ function describe(type: ColumnType, numberOf: NumberOf): ArrowField {
     case "interval":
       return { type: TYPE.interval, options: [short(MONTH_DAY_NANO)] };
     case "list":
-      return { type: TYPE.list, options: [], children: [fieldOf("item", type.item, numberOf)] };
+      return { type: TYPE.list, options: [], children: [fieldOf("item", type.item, assignId)] };
     case "array":
       return {
         type: TYPE.fixedSizeList,
         options: [int(type.size)],
-        children: [fieldOf("item", type.item, numberOf)],
+        children: [fieldOf("item", type.item, assignId)],
       };
     case "struct":
-      return { type: TYPE.struct, options: [], children: fieldsOf(type.fields, numberOf) };
+      return { type: TYPE.struct, options: [], children: fieldsOf(type.fields, assignId) };
     case "map":
-      return { type: TYPE.map, options: [bool(false)], children: [entries(type, numberOf)] };
+      return { type: TYPE.map, options: [bool(false)], children: [entries(type, assignId)] };
     case "union":
       return {
         type: TYPE.union,
         options: [short(SPARSE), { kind: "ints", values: type.members.map((_, index) => index) }],
-        children: fieldsOf(type.members, numberOf),
+        children: fieldsOf(type.members, assignId),
       };
   }
 }
@@ -133,21 +133,21 @@ function decimal(precision: number, scale: number, bits: number): ArrowField {
 }
 
 /** A map is a list of entries: structs of a key, which is never NULL, and a value. */
-function entries(type: Extract<ColumnType, { kind: "map" }>, numberOf: NumberOf): Table {
-  const key = required(fieldOf("key", type.key, numberOf));
-  const children: Value = { kind: "tables", tables: [key, fieldOf("value", type.value, numberOf)] };
-  return required([text("entries"), NULLABLE, byte(TYPE.struct), table(), undefined, children, undefined]);
+function entries(type: Extract<ColumnType, { kind: "map" }>, assignId: AssignDictionaryId): Table {
+  const key = asRequired(fieldOf("key", type.key, assignId));
+  const children: Value = { kind: "tables", tables: [key, fieldOf("value", type.value, assignId)] };
+  return asRequired([text("entries"), NULLABLE, byte(TYPE.struct), table(), undefined, children, undefined]);
 }
 
-function required(field: Table): Table {
+function asRequired(field: Table): Table {
   return field.with(1, bool(false));
 }
 
 /**
- * The integer type of the indexes of an enum. Signed, as Arrow recommends, because some readers support only that. As wide as
- * stored, if that is sufficient.
+ * The integer type of the indexes of an enum. Signed, as Arrow recommends, because some readers support only signed indexes.
+ * As wide as in the vector, if that is sufficient.
  */
-export function indexOf({ bits, values }: EnumType): { readonly bits: 8 | 16 | 32; readonly signed: true } {
+export function indexTypeOf({ bits, values }: EnumType): { readonly bits: 8 | 16 | 32; readonly signed: true } {
   const fits = values.length <= 2 ** (bits - 1);
   return { bits: fits || bits === 32 ? bits : bits === 16 ? 32 : 16, signed: true };
 }

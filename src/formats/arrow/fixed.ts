@@ -3,8 +3,8 @@ import { type Body, endBuffer } from "./body.ts";
 import { clearNulls, validitySize, writeValidity } from "./validity.ts";
 import type { FieldWriter, Span } from "./writer.ts";
 
-/** Values that have the same bytes in a vector and in Arrow. */
-export function copied(width: number): FieldWriter {
+/** A writer for values that have the same bytes in a vector and in Arrow. */
+export function copyingWriter(width: number): FieldWriter {
   return {
     buffers: 2,
     nodes: 1,
@@ -18,7 +18,7 @@ export function copied(width: number): FieldWriter {
         body.bytes.set(part, at);
         at += part.length;
       }
-      if (valid !== undefined) clearCopied(body, valid, rows, width);
+      if (valid !== undefined) clearNullsOfWidth(body, valid, rows, width);
       endBuffer(body, rows * width);
     },
   };
@@ -28,7 +28,7 @@ function wholeOrPart(data: Uint8Array, from: number, to: number): Uint8Array {
   return from === 0 && to === data.length ? data : data.subarray(from, to);
 }
 
-function clearCopied({ bytes, at }: Body, valid: Uint8Array, rows: number, width: number): void {
+function clearNullsOfWidth({ bytes, at }: Body, valid: Uint8Array, rows: number, width: number): void {
   if (width === 1) clearNulls(valid, new Uint8Array(bytes.buffer, at, rows), 1);
   else if (width === 2) clearNulls(valid, new Uint16Array(bytes.buffer, at, rows), 1);
   else clearNulls(valid, new Int32Array(bytes.buffer, at, rows * (width >> 2)), width >> 2);
@@ -45,8 +45,8 @@ interface StoredValues {
 /** Writes values as 32-bit words, starting at `at`. */
 type Convert = (out: Int32Array, at: number, stored: StoredValues) => void;
 
-/** Values that need a conversion, and have `words` 32-bit words in Arrow. */
-function converted(words: number, convert: Convert): FieldWriter {
+/** A writer for values that need a conversion, and take `words` 32-bit words in Arrow. */
+function convertingWriter(words: number, convert: Convert): FieldWriter {
   return {
     buffers: 2,
     nodes: 1,
@@ -66,24 +66,24 @@ function converted(words: number, convert: Convert): FieldWriter {
   };
 }
 
-/** Values of `bytes` bytes each as 32-bit words. */
+/** Reads values of `bytes` bytes each as 32-bit words. */
 function wordsOf({ data, from, to }: StoredValues, bytes: number): Int32Array {
   const part = data.subarray(from * bytes, to * bytes);
   const aligned = (part.byteOffset & 3) === 0 ? part : Uint8Array.from(part);
   return new Int32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength >> 2);
 }
 
-/** Stored in 16 to 64 bits, sign-extended to 128 in Arrow. */
+/** Decimals that are stored in 16 to 64 bits, and sign-extended to 128 bits in Arrow. */
 export const widenedDecimals: Readonly<Record<16 | 32 | 64, FieldWriter>> = {
-  16: converted(4, (out, start, { data, from, to }) => {
+  16: convertingWriter(4, (out, start, { data, from, to }) => {
     const view = viewOf(data);
     for (let row = from, at = start; row < to; row++, at += 4) putExtended(out, at, view.getInt16(row * 2, true));
   }),
-  32: converted(4, (out, start, stored) => {
+  32: convertingWriter(4, (out, start, stored) => {
     const words = wordsOf(stored, 4);
     for (let row = 0, at = start; row < words.length; row++, at += 4) putExtended(out, at, words[row] ?? 0);
   }),
-  64: converted(4, (out, start, stored) => {
+  64: convertingWriter(4, (out, start, stored) => {
     const words = wordsOf(stored, 8);
     for (let word = 0, at = start; word < words.length; word += 2, at += 4) {
       const high = words[word + 1] ?? 0;
@@ -102,8 +102,8 @@ function putExtended(out: Int32Array, at: number, value: number): void {
   out[at + 3] = value >> 31;
 }
 
-/** Unsigned 128-bit integers, 256 bits in Arrow. */
-export const widenedHuge: FieldWriter = converted(8, (out, start, stored) => {
+/** Unsigned 128-bit integers, which take 256 bits in Arrow. */
+export const widenedHuge: FieldWriter = convertingWriter(8, (out, start, stored) => {
   const words = wordsOf(stored, 16);
   for (let word = 0, at = start; word < words.length; word += 4, at += 8) {
     for (let index = 0; index < 4; index++) out[at + index] = words[word + index] ?? 0;
@@ -111,8 +111,8 @@ export const widenedHuge: FieldWriter = converted(8, (out, start, stored) => {
   }
 });
 
-/** An enum with so many values that its indexes need a wider type, because Arrow's are signed. */
-export function widenedIndex(bits: 8 | 16): FieldWriter {
+/** A writer for enums with so many values that their indexes need a wider type, because indexes in Arrow are signed. */
+export function widenedIndexWriter(bits: 8 | 16): FieldWriter {
   const width = bits === 8 ? 2 : 4;
   return {
     buffers: 2,
@@ -137,15 +137,15 @@ export function widenedIndex(bits: 8 | 16): FieldWriter {
 }
 
 const DAY_MICROS = 86_400_000_000n;
-/** More microseconds do not fit into 64 bits as nanoseconds. */
+/** The most microseconds that fit into 64 bits as nanoseconds. */
 const MAX_MICROS = (2n ** 63n - 1n) / 1000n;
 const MAX_DAYS = 2 ** 31 - 1;
 
 /**
- * Months, days, and nanoseconds instead of microseconds. If these do not fit (292 years in hours), whole days of 24 hours
- * move to the days, which SQL considers equal.
+ * Months, days, and nanoseconds instead of microseconds. If the nanoseconds do not fit into 64 bits (292 years of hours), every
+ * full 24 hours become a day, which SQL considers equal.
  */
-export const interval: FieldWriter = converted(4, (out, start, { data, validity, from, to }) => {
+export const interval: FieldWriter = convertingWriter(4, (out, start, { data, validity, from, to }) => {
   const stored = viewOf(data);
   const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
   for (let row = from, at = start; row < to; row++, at += 4) {
@@ -161,7 +161,7 @@ export const interval: FieldWriter = converted(4, (out, start, { data, validity,
   }
 });
 
-/** A byte per value, a bit in Arrow. */
+/** One byte per value in a vector, one bit in Arrow. */
 export const boolean: FieldWriter = {
   buffers: 2,
   nodes: 1,

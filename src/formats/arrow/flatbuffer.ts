@@ -3,7 +3,7 @@
  * sufficient.
  */
 
-/** The fields of a table, in the order of its schema. Undefined stands for the default of the schema. */
+/** The fields of a table, in the order of its schema. Undefined means the default in the schema. */
 export type Table = readonly (Value | undefined)[];
 
 export type Value =
@@ -33,7 +33,7 @@ export function flatbuffer(root: Table): Uint8Array {
 
 interface Writer {
   readonly out: DataView;
-  /** Everything after this is unused, and zero. */
+  /** The end of the written bytes. All bytes after it are zero. */
   end: number;
 }
 
@@ -43,10 +43,11 @@ function align(position: number, to: number): number {
 
 /** An upper bound: every piece may need up to 8 bytes of padding. */
 function sizeOfTable(fields: Table): number {
-  return fields.reduce((sum, field) => sum + 10 + (field === undefined ? 0 : sizeBeyond(field)), 4 + 4 + 8 + 8);
+  return fields.reduce((sum, field) => sum + 10 + (field === undefined ? 0 : outOfLineSize(field)), 4 + 4 + 8 + 8);
 }
 
-function sizeBeyond(value: Value): number {
+/** The size of the part of a value that is stored outside its table. */
+function outOfLineSize(value: Value): number {
   switch (value.kind) {
     case "int":
       return 0;
@@ -63,26 +64,26 @@ function sizeBeyond(value: Value): number {
   }
 }
 
-/** Writes the index (the position of each field), the table and its children. Returns the position of the table. */
+/** Writes the vtable (the offset of each field), the table and its children. Returns the position of the table. */
 function writeTable(writer: Writer, fields: Table): number {
   const { out } = writer;
-  const indexSize = 4 + fields.length * 2;
-  const position = align(writer.end + indexSize, 8);
-  const index = position - indexSize;
-  out.setInt32(position, indexSize, true);
+  const vtableSize = 4 + fields.length * 2;
+  const position = align(writer.end + vtableSize, 8);
+  const vtable = position - vtableSize;
+  out.setInt32(position, vtableSize, true);
   const { offsets, size } = layoutOf(fields);
-  out.setUint16(index, indexSize, true);
-  out.setUint16(index + 2, size, true);
+  out.setUint16(vtable, vtableSize, true);
+  out.setUint16(vtable + 2, size, true);
   writer.end = position + size;
   fields.forEach((field, slot) => {
     const offset = offsets[slot] ?? 0;
-    out.setUint16(index + 4 + slot * 2, offset, true);
+    out.setUint16(vtable + 4 + slot * 2, offset, true);
     if (field !== undefined) writeField(writer, position + offset, field);
   });
   return position;
 }
 
-/** Places large fields first, which needs little padding. The table starts with the 4-byte offset of its index. */
+/** Puts wide fields first, which needs little padding. The table starts with the 4-byte offset of its vtable. */
 function layoutOf(fields: Table): { readonly offsets: readonly number[]; readonly size: number } {
   const offsets = fields.map(() => 0);
   let size = 4;
@@ -103,7 +104,7 @@ function widthOf(field: Value): number {
 function writeField(writer: Writer, at: number, field: Value): void {
   const { out } = writer;
   if (field.kind === "int") writeInt(out, at, field);
-  else out.setUint32(at, writeBelow(writer, field) - at, true);
+  else out.setUint32(at, writeOutOfLine(writer, field) - at, true);
 }
 
 function writeInt(out: DataView, at: number, { bytes, value }: Extract<Value, { kind: "int" }>): void {
@@ -129,7 +130,8 @@ function writeLong(out: DataView, at: number, value: number): void {
   out.setUint32(at + 4, Math.floor(value / 0x1_0000_0000), true);
 }
 
-function writeBelow(writer: Writer, value: Exclude<Value, { kind: "int" }>): number {
+/** Writes a value after the end of the written bytes. Returns its position. */
+function writeOutOfLine(writer: Writer, value: Exclude<Value, { kind: "int" }>): number {
   switch (value.kind) {
     case "text":
       return writeString(writer, value.text);
@@ -148,7 +150,7 @@ function writeString(writer: Writer, value: string): number {
   const position = align(writer.end, 4);
   const length = Buffer.from(writer.out.buffer).write(value, position + 4);
   writer.out.setUint32(position, length, true);
-  // A NUL follows the text.
+  // A NUL follows the string.
   writer.end = position + 4 + length + 1;
   return position;
 }

@@ -1,16 +1,19 @@
 import { viewOf } from "../../result/chunk.ts";
 import { byte, flatbuffer, long, short, type Table, table, type Value } from "./flatbuffer.ts";
 
-/** Messages of an IPC stream: a marker, the length of the metadata, the metadata, the body. format/Message.fbs. */
+/**
+ * Messages of an IPC stream: a marker, the length of the metadata, the metadata, and the body. The head is everything before
+ * the body. See format/Message.fbs in Arrow.
+ */
 
-/** The bytes before the metadata. */
+/** The number of bytes before the metadata. */
 const PREFIX = 8;
 const MARKER = 0xffff_ffff;
 /** MetadataVersion.V5. */
 const VERSION = 4;
 const HEADER = { schema: 1, dictionary: 2, batch: 3 } as const;
 
-/** An empty message. */
+/** A message without metadata. */
 export const END_OF_STREAM: Uint8Array = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 
 export function schemaMessage(fields: readonly Table[]): Uint8Array {
@@ -26,11 +29,11 @@ export interface BatchLayout {
   /** Offset and length of every buffer. */
   readonly buffers: readonly number[];
   readonly bodyLength: number;
-  /** The number of the codec that compressed the buffers. */
+  /** `Codec.number`, if the buffers are compressed. */
   readonly codec: number | undefined;
 }
 
-/** The head of a batch. Its length depends on the number of nodes and buffers and on the codec, not on values. */
+/** The head of a batch. Its length depends on the number of nodes and buffers and on the codec, not on the values. */
 export function batchHead(layout: BatchLayout): Uint8Array {
   return headOf(messageOf(HEADER.batch, batchTable(layout), layout.bodyLength));
 }

@@ -40,7 +40,7 @@ function itemSpans(span: Span): readonly Span[] {
   return spans;
 }
 
-/** Returns how many items there are. */
+/** Writes the offsets of the lists. Returns the number of items. */
 function writeOffsets(body: Body, spans: readonly Span[], rows: number): number {
   const offsets = new Int32Array(body.bytes.buffer, body.at, rows + 1);
   let at = 0;
@@ -58,7 +58,7 @@ function writeOffsets(body: Body, spans: readonly Span[], rows: number): number 
   return items;
 }
 
-/** Every row has `size` items, even a NULL. */
+/** Arrays of fixed size. Every row has `size` items, even a NULL. */
 export function array(item: FieldWriter, size: number): FieldWriter {
   const itemSpan = (span: Span): Span => ({
     vector: inLayout(span.vector, "array").child,
@@ -89,8 +89,8 @@ export function struct(fields: readonly FieldWriter[]): FieldWriter {
 }
 
 /**
- * Every member has a value for every row, and a type ID selects one. A union has no validity. A NULL is represented as NULL
- * of the first member, as in DuckDB's export.
+ * A sparse union: every member has a value for every row, and a type ID selects one. A union has no validity. A NULL is
+ * written as a NULL of the first member, as in DuckDB's own Arrow export.
  */
 export function union(members: readonly FieldWriter[]): FieldWriter {
   return {

@@ -8,7 +8,7 @@ import type { FieldWriter, Span } from "./writer.ts";
 /** Up to this length, a loop copies faster than a native call. */
 const SHORT = 160;
 
-/** Text or bytes of any length: offsets, then the bytes without gaps. */
+/** Strings or bytes of any length: offsets, then the bytes without gaps. */
 export const strings: FieldWriter = {
   buffers: 3,
   nodes: 1,
@@ -52,7 +52,7 @@ interface Offsets {
   readonly start: number;
 }
 
-/** Ends the buffer of offsets before they are written, because this determines where the bytes start. */
+/** Ends the buffer of offsets before the offsets are written, because its end determines where the bytes start. */
 function openOffsets(body: Body, rows: number): Offsets {
   const offsets = new Int32Array(body.bytes.buffer, body.at, rows + 1);
   endBuffer(body, offsets.byteLength);
@@ -122,11 +122,11 @@ function copyLongRun(target: DataView, at: number, source: DataView, from: numbe
   new Uint8Array(target.buffer, target.byteOffset + at, to - from).set(bytes);
 }
 
-export const uuid: FieldWriter = printed(writeUuid, UUID_WIDTH);
-export const timeWithZone: FieldWriter = printed(writeTimeWithZone, TIMETZ_WIDTH);
+export const uuid: FieldWriter = textWriter(writeUuid, UUID_WIDTH);
+export const timeWithZone: FieldWriter = textWriter(writeTimeWithZone, TIMETZ_WIDTH);
 
-/** 16-byte values without an Arrow type, as text of at most `width` bytes. */
-function printed(print: ValueWriter, width: number): FieldWriter {
+/** A writer for 16-byte values without an Arrow type, as text of at most `width` bytes. */
+function textWriter(print: ValueWriter, width: number): FieldWriter {
   return {
     buffers: 3,
     nodes: 1,

@@ -2,23 +2,23 @@ import { countOnes, putBits } from "./bits.ts";
 import { type Body, endBuffer } from "./body.ts";
 import type { Span } from "./writer.ts";
 
-/** The maximum number of bytes. */
+/** The maximum number of bytes for the validity of a span. */
 export function validitySize({ from, to }: Span): number {
   return (to - from + 7) >> 3;
 }
 
 /**
- * Writes the node of a field and its validity, which is omitted if there are no NULLs. Returns the bits if there are some.
+ * Writes the node of a field and its validity, which is empty if there are no NULLs. Returns the bits if there are NULLs.
  */
 export function writeValidity(body: Body, spans: readonly Span[], rows: number): Uint8Array | undefined {
-  const bits = spans.some(({ vector }) => vector.validity !== undefined) ? gathered(body, spans, rows) : undefined;
+  const bits = spans.some(({ vector }) => vector.validity !== undefined) ? gatherValidity(body, spans, rows) : undefined;
   const nulls = bits === undefined ? 0 : rows - countOnes(bits);
   body.nodes.push(rows, nulls);
   endBuffer(body, nulls === 0 || bits === undefined ? 0 : bits.length);
   return nulls === 0 ? undefined : bits;
 }
 
-function gathered(body: Body, spans: readonly Span[], rows: number): Uint8Array {
+function gatherValidity(body: Body, spans: readonly Span[], rows: number): Uint8Array {
   const bits = new Uint8Array(body.bytes.buffer, body.at, (rows + 7) >> 3);
   let at = 0;
   for (const { vector, from, to } of spans) {
@@ -28,7 +28,7 @@ function gathered(body: Body, spans: readonly Span[], rows: number): Uint8Array 
   return bits;
 }
 
-/** Zeroes the values of NULLs. The database does not, so they may contain data of another query. */
+/** Zeroes the values of NULLs. The database does not, so they may contain data from another query. */
 export function clearNulls(valid: Uint8Array | undefined, values: Words, perRow: number): void {
   if (valid === undefined) return;
   const rows = values.length / perRow;
@@ -43,5 +43,5 @@ export function clearNulls(valid: Uint8Array | undefined, values: Words, perRow:
   }
 }
 
-/** The values, in words as wide as possible. */
+/** Values as words. Wider words make clearing faster. */
 export type Words = Uint8Array | Uint16Array | Int32Array;

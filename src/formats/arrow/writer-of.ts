@@ -1,6 +1,6 @@
 import type { Column, ColumnType } from "../../result/column.ts";
-import { indexOf } from "./field.ts";
-import { boolean, copied, interval, widenedDecimals, widenedHuge, widenedIndex } from "./fixed.ts";
+import { indexTypeOf } from "./field.ts";
+import { boolean, copyingWriter, interval, widenedDecimals, widenedHuge, widenedIndexWriter } from "./fixed.ts";
 import { array, list, nothing, struct, union } from "./nested.ts";
 import { strings, timeWithZone, uuid } from "./strings.ts";
 import type { FieldWriter } from "./writer.ts";
@@ -16,18 +16,18 @@ function writerOf(type: ColumnType): FieldWriter {
     case "boolean":
       return boolean;
     case "integer":
-      return type.bits === 128 && !type.signed ? widenedHuge : copied(type.bits >> 3);
+      return type.bits === 128 && !type.signed ? widenedHuge : copyingWriter(type.bits >> 3);
     case "float":
-      return copied(type.bits >> 3);
+      return copyingWriter(type.bits >> 3);
     case "decimal":
-      return type.bits === 128 ? copied(16) : widenedDecimals[type.bits];
+      return type.bits === 128 ? copyingWriter(16) : widenedDecimals[type.bits];
     case "enum":
-      return type.bits === 32 || indexOf(type).bits === type.bits ? copied(type.bits >> 3) : widenedIndex(type.bits);
+      return type.bits === 32 || indexTypeOf(type).bits === type.bits ? copyingWriter(type.bits >> 3) : widenedIndexWriter(type.bits);
     case "date":
-      return copied(4);
+      return copyingWriter(4);
     case "time":
     case "timestamp":
-      return copied(8);
+      return copyingWriter(8);
     case "interval":
       return interval;
     case "uuid":

@@ -9,7 +9,7 @@ import { fieldOf } from "./field.ts";
 import { writeCell, writerOf } from "./writer-of.ts";
 
 /**
- * RFC 4180, with a header. NULL is an empty field, so with one column, it is an empty line. This matches the RFC, DuckDB and
+ * RFC 4180, with a header. NULL is an empty field, so in a single column, it is an empty line. This matches the RFC, DuckDB and
  * PostgreSQL, but some readers skip empty lines. Text that looks like a spreadsheet formula is not escaped.
  */
 export const csv: RowFormat = {

@@ -4,17 +4,17 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const CR = 0x0d;
 const LF = 0x0a;
-/** Stands for fewer than four last bytes, which are copied one by one, like a word with quotes. */
+/** Used instead of the last word if fewer than four bytes are left, so that they are copied one by one. */
 const ALL_QUOTES = 0x2222_2222;
 
-/** A string as a field: for names and rare types. */
+/** Quotes a string if a field requires it. For names and rare types. */
 export function fieldOf(text: string): string {
   return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /**
- * Writes `length` UTF-8 bytes from `start` as a field. Copies and checks four at a time. If the field needs quotes, it starts
- * again. An empty string is quoted, to distinguish it from NULL.
+ * Writes `length` UTF-8 bytes from `start` as a field. Copies and checks four at a time. If the field needs quotes, it is
+ * written again. An empty string is quoted, to distinguish it from NULL.
  */
 export function writeField(sink: Sink, at: number, from: DataView, start: number, length: number): number {
   reserve(sink, at, length + 2);
@@ -45,7 +45,7 @@ function isSpecial(byte: number): boolean {
   return byte === COMMA || byte === QUOTE || byte === CR || byte === LF;
 }
 
-/** Whether one of four bytes is special. XOR with four copies of a byte is zero where the word contains it. */
+/** Whether one of four bytes is special. XOR with four copies of a byte yields a zero byte where the word contains it. */
 function hasSpecial(word: number): boolean {
   const quote = word ^ 0x2222_2222;
   const comma = word ^ 0x2c2c_2c2c;
@@ -93,7 +93,7 @@ function writeQuoted(sink: Sink, at: number, from: DataView, start: number, leng
   return to + 1;
 }
 
-/** Converts the text from `from` to `to` into a field. */
+/** Quotes the text from `from` to `to` if a field requires it. Returns the position after the field. */
 export function quoteInPlace(sink: Sink, from: number, to: number): number {
   let quotes = 0;
   let special = false;

@@ -5,18 +5,18 @@ import { wktOf } from "../../result/text/wkt.ts";
 import { cleanJson } from "../json/clean-json.ts";
 import { writerOf as jsonWriterOf } from "../json/writer-of.ts";
 import { type Cell, cellOf } from "../values/cell.ts";
-import { convertedText, enumText } from "../values/converted-text.ts";
-import { fixedText } from "../values/fixed-text.ts";
-import { floatText } from "../values/float-text.ts";
+import { convertedTextWriter, enumTextWriter } from "../values/converted-text.ts";
+import { fixedTextWriter } from "../values/fixed-text.ts";
+import { floatWriters } from "../values/float-text.ts";
 import type { Sink } from "../values/sink.ts";
 import { unionWriter } from "../values/union-writer.ts";
 import type { Writer } from "../values/writer.ts";
 import { fieldOf, quoteInPlace, writeField } from "./field.ts";
 
-/** NaN, Infinity and -Infinity, which JSON cannot represent. */
-const floats = floatText((out, at, value) => writeText(out, at, String(value)));
+/** Unlike JSON, CSV can contain NaN, Infinity and -Infinity. */
+const floats = floatWriters((out, at, value) => writeText(out, at, String(value)));
 
-/** The writer for a type. Writes the same text as JSON, without JSON's quotes. */
+/** The writer for a type. Apart from such floats, it writes the same text as JSON, without JSON's quotes. */
 export function writerOf(type: ColumnType, sink: Sink): Writer {
   switch (type.kind) {
     case "null":
@@ -30,21 +30,21 @@ export function writerOf(type: ColumnType, sink: Sink): Writer {
     case "timetz":
     case "timestamp":
     case "interval":
-      return fixedText(type);
+      return fixedTextWriter(type);
     case "float":
       return floats[type.bits];
     case "enum":
-      return enumText(type, sink, fieldOf);
+      return enumTextWriter(type, sink, fieldOf);
     case "text":
     case "bit":
     case "bignum":
       return textWriter(sink);
     case "json":
-      return convertedText(sink, (bytes) => fieldOf(cleanJson(bytes.toString())));
+      return convertedTextWriter(sink, (bytes) => fieldOf(cleanJson(bytes.toString())));
     case "blob":
-      return convertedText(sink, (bytes) => fieldOf(bytes.toString("base64")));
+      return convertedTextWriter(sink, (bytes) => fieldOf(bytes.toString("base64")));
     case "geometry":
-      return convertedText(sink, (bytes) => fieldOf(wktOf(bytes)));
+      return convertedTextWriter(sink, (bytes) => fieldOf(wktOf(bytes)));
     case "list":
     case "array":
     case "struct":

@@ -1,17 +1,17 @@
-/** Strings, numbers that JSON does not allow, trailing commas, and white space. */
+/** Matches strings, numbers that JSON does not allow, trailing commas, and white space. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\b(?:nan|inf(?:inity)?)\b|,(?=\s*[\]}])|\s+/gi;
 
 /**
- * Converts JSON of a database to valid JSON. DuckDB accepts NaN and infinities, which become null, and trailing commas. Line
+ * Converts JSON from a database to valid JSON. DuckDB accepts NaN and infinities, which become null, and trailing commas. Line
  * breaks between tokens are removed. Other invalid text becomes a JSON string.
  */
 export function cleanJson(text: string): string {
-  if (isJson(text)) return /[\n\r]/.test(text) ? cleaned(text) : text;
-  const repaired = cleaned(text);
+  if (isJson(text)) return /[\n\r]/.test(text) ? cleanTokens(text) : text;
+  const repaired = cleanTokens(text);
   return isJson(repaired) ? repaired : JSON.stringify(text);
 }
 
-function cleaned(text: string): string {
+function cleanTokens(text: string): string {
   return text.replace(TOKENS, (token) => {
     if (token.startsWith('"')) return token;
     return /^[,\s]/.test(token) ? "" : "null";

@@ -2,7 +2,7 @@ import type { Column } from "../../result/column.ts";
 import type { Encoder, Frame, RowFormat } from "../format.ts";
 import { openRows } from "./rows.ts";
 
-/** Rows as objects in one array, alone or in the envelope of a page. Or one object. */
+/** Rows as an array of objects, on its own or in the envelope of a page or a write; or a single row as an object. */
 export const json: RowFormat = {
   kind: "rows",
   name: "json",
@@ -18,7 +18,7 @@ function openJson(columns: readonly Column[], frame: Frame): Encoder {
   const isList = frame.kind !== "one" && !(frame.kind === "write" && frame.returns === "one");
   const rows = openRows(columns, { before: isList ? "," : "", after: "" });
   const head = Buffer.from(headOf(frame));
-  // In a list, every row starts with a comma. The bracket at the end of the head replaces the first one.
+  // In a list, every row starts with a comma. The bracket at the end of the head replaces the first comma.
   const unused = isList ? head.length - 1 : head.length;
   let begun = false;
   return {

@@ -11,7 +11,7 @@ function put(sink: Sink, at: number, character: string): number {
   return at + 1;
 }
 
-/** Writes the rows `from` to `to` of the child of a list. */
+/** Writes the rows of the child of a list from `from` up to, but not including, `to`. */
 function writeItems(sink: Sink, at: number, item: Cell, from: number, to: number): number {
   let end = put(sink, at, "[");
   for (let row = from; row < to; row++) {
@@ -102,7 +102,7 @@ export function mapWriter(key: Cell, value: Cell, sink: Sink): Writer {
   };
 }
 
-/** Converts the value from `from` to `to` into a JSON string, unless it is one. */
+/** Converts the value from `from` to `to` into a JSON string, unless it already is one. Returns the position after it. */
 function asString(sink: Sink, from: number, to: number): number {
   if (sink.view.getUint8(from) === 0x22) return to;
   const text = Buffer.from(sink.bytes.subarray(from, to));

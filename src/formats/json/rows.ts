@@ -20,15 +20,15 @@ export interface RowDelimiters {
   readonly after: "\n" | "";
 }
 
-/** `}` and a line feed as one number. The line feed may be overwritten. */
+/** `}` and a line feed as one 16-bit number. Without `after`, the line feed is overwritten. */
 const CLOSE = 0x0a7d;
 
-export function openRows(columns: readonly Column[], around: RowDelimiters): RowsEncoder {
+export function openRows(columns: readonly Column[], delimiters: RowDelimiters): RowsEncoder {
   const sink = createSink();
   const cells = columns.map((column) => cellOf(writerOf(column.type, sink)));
-  const names = namesOf(columns, around);
+  const names = namesOf(columns, delimiters);
   const fields = cells.map((cell, index) => ({ name: names.literals[index] ?? literal(""), cell }));
-  const closeLength = 1 + around.after.length;
+  const closeLength = 1 + delimiters.after.length;
   sink.slack = widthOf(cells) + names.paddedLength + 2;
   return {
     encode({ rows, vectors }, head) {
@@ -59,7 +59,7 @@ const nameCache = openLru<Names>({
   bytesOf: ({ literals, paddedLength }) => literals.length * 256 + paddedLength * 2,
 });
 
-/** Cached, because encoding the names takes 5 % of the time of a page of 100 rows. */
+/** Cached, because encoding the names takes 5 % of the time for a page of 100 rows. */
 function namesOf(columns: readonly Column[], { before }: RowDelimiters): Names {
   const key = before + JSON.stringify(columns.map((column) => column.name));
   const known = nameCache.get(key);

@@ -4,9 +4,9 @@ import { DATE_WIDTH, writeDate } from "../../result/text/calendar.ts";
 import { writeText } from "../../result/text/digits.ts";
 import { wktOf } from "../../result/text/wkt.ts";
 import { type Cell, cellOf } from "../values/cell.ts";
-import { convertedText, enumText } from "../values/converted-text.ts";
-import { fixedText } from "../values/fixed-text.ts";
-import { floatText } from "../values/float-text.ts";
+import { convertedTextWriter, enumTextWriter } from "../values/converted-text.ts";
+import { fixedTextWriter } from "../values/fixed-text.ts";
+import { floatWriters } from "../values/float-text.ts";
 import type { Sink } from "../values/sink.ts";
 import { unionWriter } from "../values/union-writer.ts";
 import type { FixedWriter, Put, Writer } from "../values/writer.ts";
@@ -17,9 +17,9 @@ import { writeString } from "./string.ts";
 
 const QUOTE = 0x22;
 
-/** JSON has no NaN and infinities. They become null, or strings as keys of maps. */
-const floats = floatText(writeNull);
-const floatKeys = floatText((out, at, value) => writeText(out, at, `"${value}"`));
+/** JSON has no NaN or infinities. They become null, or strings if they are keys of a map. */
+const floats = floatWriters(writeNull);
+const floatKeys = floatWriters((out, at, value) => writeText(out, at, `"${value}"`));
 
 /** The writer for the values of a type. */
 export function writerOf(type: ColumnType, sink: Sink): Writer {
@@ -30,7 +30,7 @@ export function writerOf(type: ColumnType, sink: Sink): Writer {
     case "boolean":
     case "integer":
     case "decimal":
-      return fixedText(type);
+      return fixedTextWriter(type);
     case "float":
       return floats[type.bits];
     case "date":
@@ -40,20 +40,20 @@ export function writerOf(type: ColumnType, sink: Sink): Writer {
     case "timestamp":
     case "interval":
     case "uuid":
-      return quoted(fixedText(type));
+      return withQuotes(fixedTextWriter(type));
     case "enum":
-      return enumText(type, sink, (text) => JSON.stringify(text));
+      return enumTextWriter(type, sink, (text) => JSON.stringify(text));
     case "text":
     case "bit":
       return stringWriter(sink);
     case "bignum":
-      return convertedText(sink, (bytes) => bytes.toString("latin1"));
+      return convertedTextWriter(sink, (bytes) => bytes.toString("latin1"));
     case "json":
-      return convertedText(sink, (bytes) => cleanJson(bytes.toString()));
+      return convertedTextWriter(sink, (bytes) => cleanJson(bytes.toString()));
     case "blob":
-      return convertedText(sink, (bytes) => `"${bytes.toString("base64")}"`);
+      return convertedTextWriter(sink, (bytes) => `"${bytes.toString("base64")}"`);
     case "geometry":
-      return convertedText(sink, (bytes) => `"${wktOf(bytes)}"`);
+      return convertedTextWriter(sink, (bytes) => `"${wktOf(bytes)}"`);
     case "list":
       return listWriter(cell(type.item), sink);
     case "array":
@@ -78,7 +78,7 @@ export function writerOf(type: ColumnType, sink: Sink): Writer {
   }
 }
 
-function quoted({ put, width, ...writer }: FixedWriter): FixedWriter {
+function withQuotes({ put, width, ...writer }: FixedWriter): FixedWriter {
   return {
     ...writer,
     width: width + 2,
@@ -91,7 +91,7 @@ function quoted({ put, width, ...writer }: FixedWriter): FixedWriter {
   };
 }
 
-/** Like `quoted`, but with one call less per value, because dates are frequent. */
+/** Like `withQuotes`, but with one call fewer per value, because dates are frequent. */
 const putDate: Put = (out, at, data, offset) => {
   out.setUint8(at, QUOTE);
   const end = writeDate(out, at + 1, data.getInt32(offset, true));

@@ -1,14 +1,14 @@
 import { inLayout, type Validity, type Vector, viewOf } from "../../result/chunk.ts";
 import type { Put, Write, Writer } from "./writer.ts";
 
-/** A writer with the vector that it reads: a column, a field of a struct, or the items of a list. */
+/** A writer and the vector that it reads: a column, a field of a struct, or the items of a list. */
 export interface Cell {
   readonly width: number;
   bind(vector: Vector): void;
   validity: Validity;
   data: DataView;
   readonly bytes: number;
-  /** For values of fixed size. One call less per value saves 13 % of the time. */
+  /** For values of fixed size. One call fewer per value saves 13 % of the time. */
   readonly put: Put | undefined;
   readonly write: Write;
 }

@@ -4,8 +4,8 @@ import { type Literal, literal, paddedLength, writeLiteral } from "./literal.ts"
 import { reserve, type Sink } from "./sink.ts";
 import type { BoundWriter } from "./writer.ts";
 
-/** For rare types with layout `bytes`. `convert` returns the text of a value. */
-export function convertedText(sink: Sink, convert: (bytes: Buffer) => string): BoundWriter {
+/** A writer for rare types with layout `bytes`. `convert` returns the text of a value. */
+export function convertedTextWriter(sink: Sink, convert: (bytes: Buffer) => string): BoundWriter {
   let bytes: Buffer = Buffer.alloc(0);
   let starts: Uint32Array = new Uint32Array(0);
   let lengths = starts;
@@ -28,8 +28,8 @@ export function convertedText(sink: Sink, convert: (bytes: Buffer) => string): B
   };
 }
 
-/** Values are converted when they first occur. */
-export function enumText(
+/** A writer for an enum. Each value is converted when it first occurs. */
+export function enumTextWriter(
   { bits, values }: Extract<ColumnType, { kind: "enum" }>,
   sink: Sink,
   convert: (text: string) => string,

@@ -37,15 +37,15 @@ export type FixedTextType = Of<
   "boolean" | "integer" | "decimal" | "uuid" | "date" | "time" | "timetz" | "timestamp" | "interval"
 >;
 
-/** The text without quotes. */
-export function fixedText(type: FixedTextType): FixedWriter {
+/** A writer for the text without quotes. */
+export function fixedTextWriter(type: FixedTextType): FixedWriter {
   switch (type.kind) {
     case "boolean":
       return { kind: "fixed", bytes: 1, width: 5, put: putBoolean };
     case "integer":
-      return { kind: "fixed", bytes: type.bits >> 3, width: digits.INT128_WIDTH, put: putInteger(type) };
+      return { kind: "fixed", bytes: type.bits >> 3, width: digits.INT128_WIDTH, put: integerPut(type) };
     case "decimal":
-      return { kind: "fixed", bytes: type.bits >> 3, width: digits.INT128_WIDTH + 3, put: putDecimal(type) };
+      return { kind: "fixed", bytes: type.bits >> 3, width: digits.INT128_WIDTH + 3, put: decimalPut(type) };
     case "date":
       return { kind: "fixed", bytes: 4, width: calendar.DATE_WIDTH, put: putDate };
     case "time":
@@ -66,7 +66,7 @@ export function fixedText(type: FixedTextType): FixedWriter {
   }
 }
 
-function putInteger({ bits, signed }: Of<"integer">): Put {
+function integerPut({ bits, signed }: Of<"integer">): Put {
   switch (bits) {
     case 8:
       return signed ? putInt8 : putUint8;
@@ -81,7 +81,7 @@ function putInteger({ bits, signed }: Of<"integer">): Put {
   }
 }
 
-function putDecimal({ bits, scale }: Of<"decimal">): Put {
+function decimalPut({ bits, scale }: Of<"decimal">): Put {
   switch (bits) {
     case 16:
       return (out, at, data, offset) => {

@@ -4,10 +4,10 @@ import type { FixedWriter } from "./writer.ts";
 /** Writes NaN and infinities for a format, in at most `FLOAT_WIDTH` bytes. */
 type PutNotFinite = (out: DataView, at: number, value: number) => number;
 
-/** The writers of floats, by number of bits. */
-export type FloatText = Readonly<Record<32 | 64, FixedWriter>>;
+/** Writers for floats, by number of bits. */
+export type FloatWriters = Readonly<Record<32 | 64, FixedWriter>>;
 
-export function floatText(putNotFinite: PutNotFinite): FloatText {
+export function floatWriters(putNotFinite: PutNotFinite): FloatWriters {
   return {
     32: {
       kind: "fixed",

@@ -1,9 +1,9 @@
-/** Bytes that are written often, such as names and enum values, eight at a time. */
+/** A string that is written often, such as a name or an enum value. It is written eight bytes at a time. */
 export interface Literal {
   readonly length: number;
   /**
    * The bytes as doubles, padded with zeros. Loading and storing a double preserves its bits, unless it is NaN. Valid UTF-8 is
-   * never NaN, which needs a byte of F0 or more before 7F or FF.
+   * never NaN, because a NaN has a byte F0 or higher before a byte 7F or FF.
    */
   readonly words: Float64Array;
 }

@@ -5,8 +5,8 @@ export interface Sink {
   bytes: Buffer;
   view: DataView;
   /**
-   * Bytes that are always free after the reserved ones: enough for one value of every column and every nested type. So values
-   * of bounded width need no check. Lists reserve before each item, strings reserve their length.
+   * Bytes that are always free after the reserved ones: enough for one value of every column and every nested type.
+   * Therefore, values of bounded width need no check. Lists reserve before each item, strings reserve their length.
    */
   slack: number;
 }
@@ -15,7 +15,7 @@ export function createSink(): Sink {
   return { bytes: NOTHING, view: NOTHING_VIEW, slack: 0 };
 }
 
-/** Allocates new memory. Released bytes stay unchanged. */
+/** Allocates new memory. Does not affect released bytes. */
 export function renew(sink: Sink, size: number): void {
   sink.bytes = Buffer.allocUnsafeSlow(size + sink.slack);
   sink.view = viewOf(sink.bytes);

@@ -3,7 +3,7 @@ import { bindAll, type Cell } from "./cell.ts";
 import type { Sink } from "./sink.ts";
 import type { Writer } from "./writer.ts";
 
-/** Writes only the value, not the name of its member. `writeCell` is that of the format. */
+/** Writes only the value, not the name of its member. `writeCell` is the function of the format. */
 export function unionWriter(
   members: readonly Cell[],
   sink: Sink,

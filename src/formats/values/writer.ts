@@ -3,7 +3,7 @@ import type { Vector } from "../../result/chunk.ts";
 /** Writes the values of one type as text. */
 export type Writer = FixedWriter | BoundWriter;
 
-/** For values of `bytes` bytes each. Writes at most `width` bytes. */
+/** For values that take `bytes` bytes each in a vector. Writes at most `width` bytes per value. */
 export interface FixedWriter {
   readonly kind: "fixed";
   readonly width: number;
@@ -11,7 +11,7 @@ export interface FixedWriter {
   readonly put: Put;
 }
 
-/** For all other values. `width` is the space for a value, besides the bytes that `write` reserves. */
+/** For all other values. `width` is the maximum number of bytes per value, besides those that `write` reserves. */
 export interface BoundWriter {
   readonly kind: "bound";
   readonly width: number;

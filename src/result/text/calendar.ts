@@ -1,8 +1,8 @@
-/** Dates, times and durations as ISO 8601 text; writers as in digits.ts. */
+/** Writes dates, times and durations as ISO 8601 text. The parameters are explained in digits.ts. */
 
 import { writeFour, writeInteger, writeNatural, writePadded, writeText, writeTwo } from "./digits.ts";
 
-/** The widest texts. */
+/** The maximum number of bytes of each text. */
 export const DATE_WIDTH = 16;
 export const TIME_WIDTH = 18;
 export const TIMETZ_WIDTH = 24;
@@ -22,14 +22,14 @@ export type Unit = "s" | "ms" | "us" | "ns";
 
 /** Units in a second. */
 const PER_SECOND: Readonly<Record<Unit, number>> = { s: 1, ms: 1000, us: 1_000_000, ns: 1_000_000_000 };
-/** Digits of the fraction of a second. */
+/** The number of digits in the fraction of a second. */
 const FRACTION: Readonly<Record<Unit, number>> = { s: 0, ms: 3, us: 6, ns: 9 };
 
 /** `2024-02-29`, `-0043-03-15` (44 BC), `+10000-01-01`, `infinity`. */
 export function writeDate(out: DataView, at: number, days: number): number {
-  if (days >= 0 && days < KNOWN_DAYS.length) {
-    const civil = KNOWN_DAYS[days] || civilOf(days);
-    KNOWN_DAYS[days] = civil;
+  if (days >= 0 && days < CIVIL_CACHE.length) {
+    const civil = CIVIL_CACHE[days] || civilOf(days);
+    CIVIL_CACHE[days] = civil;
     return writeMonthAndDay(out, writeFour(out, at, civil >> 9), civil);
   }
   if (days === INFINITE_DAYS) return writeText(out, at, "infinity");
@@ -43,12 +43,12 @@ export function writeDate(out: DataView, at: number, days: number): number {
   );
 }
 
-/** Day, month and year in one number, filled in as they occur: 1970 to 2149. Halves the cost of a timestamp. */
-const KNOWN_DAYS = new Int32Array(0x1_0000);
+/** A cache of `civilOf` for 1970 to 2149. Halves the cost of a timestamp. */
+const CIVIL_CACHE = new Int32Array(0x1_0000);
 
-/** Year (by 512), month (by 32) and day of the proleptic Gregorian calendar. */
+/** A date of the proleptic Gregorian calendar as year * 512 + month * 32 + day. */
 function civilOf(days: number): number {
-  // Eras of 400 years (146,097 days) that begin on 1 March, so that the leap day is the last of its year.
+  // Counts in eras of 400 years (146,097 days) whose years begin on 1 March, so that a leap day is the last day of its year.
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
   const dayOfEra = shifted - era * 146_097;
@@ -85,7 +85,7 @@ function writeFarYear(out: DataView, at: number, year: number): number {
   return distance <= 9999 ? writeFour(out, at + 1, distance) : writeNatural(out, at + 1, distance);
 }
 
-/** `HH:MM:SS` of a day's second; 86,400 is `24:00:00`. */
+/** Writes a second of the day as `HH:MM:SS`. 86,400 is `24:00:00`. */
 function writeClock(out: DataView, at: number, secondOfDay: number): number {
   const hours = (secondOfDay / 3600) | 0;
   const rest = secondOfDay - hours * 3600;
@@ -95,7 +95,7 @@ function writeClock(out: DataView, at: number, secondOfDay: number): number {
   return writeTwo(out, at + 6, rest - minutes * 60);
 }
 
-/** Nothing when zero, else a point and the full width of the unit. */
+/** Writes nothing for zero, otherwise a point and `width` digits. */
 function writeFraction(out: DataView, at: number, value: number, width: number): number {
   if (value === 0) return at;
   out.setUint8(at, POINT);
@@ -105,7 +105,7 @@ function writeFraction(out: DataView, at: number, value: number, width: number):
   return writeFour(out, at + 3, value - high * 10_000);
 }
 
-/** A writer of `HH:MM:SS[.fff]` for int64 units since midnight at `offset` of `data`. */
+/** Creates a writer of `HH:MM:SS[.fff]` for int64 units since midnight. */
 export function timeWriter(unit: Unit): ValueWriter {
   const perSecond = PER_SECOND[unit];
   const width = FRACTION[unit];
@@ -116,10 +116,10 @@ export function timeWriter(unit: Unit): ValueWriter {
   };
 }
 
-/** Writes the value at `offset` of `data`. */
+/** Writes the value at `offset` of `data` to `out`. */
 export type ValueWriter = (out: DataView, at: number, data: DataView, offset: number) => number;
 
-/** A writer of `DateTHH:MM:SS[.fff]` for int64 units since 1970 at `offset` of `data`; `Z` at the end when zoned. */
+/** Creates a writer of `YYYY-MM-DDTHH:MM:SS[.fff]` for int64 units since 1970-01-01. Adds `Z` if zoned. */
 export function timestampWriter(unit: Unit, zone: "zoned" | "local"): ValueWriter {
   const perSecond = PER_SECOND[unit];
   const width = FRACTION[unit];
@@ -129,8 +129,8 @@ export function timestampWriter(unit: Unit, zone: "zoned" | "local"): ValueWrite
     if (high === 0x7fff_ffff && low === 0xffff_ffff) return writeText(out, at, "infinity");
     if (high === -0x8000_0000 && low === 1) return writeText(out, at, "-infinity");
     const value = high * TWO_32 + low;
-    // Beyond 2^53 `value` is rounded and the second may be one off; the rest is exact modulo 2^32 and tells. Seconds
-    // themselves stay far below 2^53.
+    // Beyond 2^53, `value` is rounded, so `seconds` may be off by one. `rest` is exact modulo 2^32, which reveals such an
+    // error. `seconds` itself stays far below 2^53.
     let seconds = Math.floor(value / perSecond);
     let rest = perSecond === 1 ? 0 : (low - Math.imul(seconds, perSecond)) | 0;
     if (rest < 0) {
@@ -153,7 +153,7 @@ export function timestampWriter(unit: Unit, zone: "zoned" | "local"): ValueWrite
 
 const writeMicros = timeWriter("us");
 
-/** A time of day with its offset: `Z`, `+05:30`, `-15:59:59`. 16 bytes as in column.ts. */
+/** Writes a time of day and its offset: `Z`, `+05:30`, `-15:59:59`. column.ts describes the 16 bytes. */
 export function writeTimeWithZone(out: DataView, at: number, data: DataView, offset: number): number {
   const end = writeMicros(out, at, data, offset);
   const east = data.getInt32(offset + 8, true);
@@ -166,7 +166,7 @@ export function writeTimeWithZone(out: DataView, at: number, data: DataView, off
   return east % 60 === 0 ? clockEnd - 3 : clockEnd;
 }
 
-/** An ISO 8601 duration; each part has its own sign (`P1Y-2M`), zero is `PT0S`. 16 bytes as in column.ts. */
+/** Writes an ISO 8601 duration. Each part has its own sign (`P1Y-2M`). Zero is `PT0S`. column.ts describes the 16 bytes. */
 export function writeInterval(out: DataView, at: number, data: DataView, offset: number): number {
   const months = data.getInt32(offset, true);
   const days = data.getInt32(offset + 4, true);

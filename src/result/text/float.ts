@@ -1,4 +1,4 @@
-/** Binary floating point as the shortest decimal that reads back as the same number; writers as in digits.ts. */
+/** Writes floats as the shortest decimal that parses to the same number. The parameters are explained in digits.ts. */
 
 import { writeFour, writeInteger, writeNatural, writeText } from "./digits.ts";
 
@@ -9,20 +9,20 @@ const MINUS = 45;
 const POINT = 46;
 const BILLION = 1_000_000_000;
 
-/** Those that a double holds exactly. */
+/** The powers of ten that a double represents exactly. */
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
 
-/** Upper half (26 bits) of each power of ten, so that products of halves are exact. */
+/** The upper half (26 bits) of each power of ten. Products of halves are exact. */
 const POWERS_UPPER = POWERS_OF_TEN.map(upperHalf);
 
-/** Half the distance from a double to its neighbours, by its biased exponent. */
+/** Half the distance between a double and the next one, by biased exponent. */
 const HALF_STEP = Float64Array.from({ length: 2048 }, (_, exponent) => 2 ** (exponent - 1023 - 53));
 
-/** The decimal exponent of the smallest double with this biased exponent, and where the next one begins. */
+/** By biased exponent: the decimal exponent of its smallest double, and the number at which the next decimal exponent starts. */
 const EXPONENT = Int16Array.from({ length: 2048 }, (_, exponent) => Math.floor(Math.log10(2 ** (exponent - 1023))));
 const NEXT_EXPONENT_FROM = Float64Array.from(EXPONENT, (exponent) => Number(`1e${exponent + 1}`));
 
-/** Closer than this to a border, our arithmetic may mislead and V8's own conversion decides. */
+/** Closer than this to a rounding boundary, this arithmetic may be wrong, so a slower exact conversion is used. */
 const DOUBT = 1e-6;
 
 function upperHalf(value: number): number {
@@ -30,18 +30,18 @@ function upperHalf(value: number): number {
   return scaled - (scaled - value);
 }
 
-/** How many zeros a group of four digits ends with. */
+/** The number of trailing zeros in a group of four digits. */
 const ZEROS_AT_END = Uint8Array.from({ length: 10_000 }, (_, value) => {
   if (value === 0) return 4;
   return value % 1000 === 0 ? 3 : value % 100 === 0 ? 2 : value % 10 === 0 ? 1 : 0;
 });
 
-/** For a look at a double's own bits. */
+/** To read the bits of a double. */
 const double = new Float64Array(1);
 const words = new Int32Array(double.buffer);
 const UPPER_WORD = new Uint8Array(Float64Array.of(-1).buffer)[7] === 0xbf ? 1 : 0;
 
-/** A finite double: the digits that JavaScript prints, except that negative zero keeps its sign (`-0.0`). */
+/** Writes a finite double as JavaScript does, except that negative zero keeps its sign (`-0.0`). */
 export function writeDouble(out: DataView, at: number, value: number): number {
   if (value === (value | 0) && (value !== 0 || 1 / value > 0)) return writeInteger(out, at, value);
   if (value > 0) return writePositive(out, at, value);
@@ -50,22 +50,22 @@ export function writeDouble(out: DataView, at: number, value: number): number {
   return writePositive(out, at + 1, -value);
 }
 
-/** A finite single: the shortest decimal that is nearer to it than to any other single. */
+/** Writes a finite single as the shortest decimal that is nearer to it than to any other single. */
 export function writeSingle(out: DataView, at: number, value: number): number {
   return writeDouble(out, at, nearestDouble(value));
 }
 
 /**
- * The number is scaled to 17 digits before the point, exactly, as a sum of two doubles. There the borders halfway to its
- * neighbours are 1 to 22 apart: the multiple of 100 between them, if any, is the shortest decimal (15 digits or fewer),
- * else the nearest multiple of 10, else the nearest whole number.
+ * Scales the number to 17 digits before the point, exactly, as a sum of two doubles. The boundaries halfway to the adjacent
+ * doubles are then 1 to 22 apart. If a multiple of 100 is between them, it is the shortest decimal (15 digits or fewer).
+ * Otherwise, it is the nearest multiple of 10 between them, or else the nearest integer.
  */
 function writePositive(out: DataView, at: number, value: number): number {
   if (value < 1e-6 || value >= 1e15) return writeText(out, at, String(value));
   if (value === Math.floor(value)) return writeNatural(out, at, value);
   double[0] = value;
   const word = words[UPPER_WORD] ?? 0;
-  // A power of two has a nearer neighbour below than above.
+  // The next double below a power of two is nearer than the next one above.
   if ((word & 0xf_ffff) === 0 && words[1 - UPPER_WORD] === 0) return writeText(out, at, String(value));
   const biased = word >>> 20;
   const exponent = (EXPONENT[biased] ?? 0) + (value >= (NEXT_EXPONENT_FROM[biased] ?? 0) ? 1 : 0);
@@ -94,7 +94,7 @@ function writePositive(out: DataView, at: number, value: number): number {
   return exponent < 0 ? writeBelowOne(out, at, -exponent, top, rest) : writeAboveOne(out, at, exponent, top, rest);
 }
 
-/** The roundest whole number less than `half` away from `value`; -1 when that is too close to call. */
+/** The integer with the most trailing zeros that is less than `half` away from `value`. -1 if too close to a boundary. */
 function shortestNear(value: number, half: number): number {
   const hundreds = Math.floor(value * 0.01 + 0.5) * 100;
   const fromHundreds = Math.abs(value - hundreds);
@@ -108,23 +108,23 @@ function shortestNear(value: number, half: number): number {
   return Math.abs(value - ones) > 0.5 - DOUBT ? -1 : ones;
 }
 
-/** `0.00ddd`: the digits of `top` (8) and `rest` (9) after `places` places. */
+/** Writes `0.00ddd`: the digits of `top` (8) and `rest` (9), from decimal place `places` on. */
 function writeBelowOne(out: DataView, at: number, places: number, top: number, rest: number): number {
   writeText(out, at, "0.00000");
   return writeSeventeen(out, at + 1 + places, top, rest);
 }
 
-/** `ddd.ddd`: the digits of `top` (8) and `rest` (9) with a point after the first `exponent` + 1. */
+/** Writes `ddd.ddd`: the digits of `top` (8) and `rest` (9), with a point after the first `exponent` + 1 digits. */
 function writeAboveOne(out: DataView, at: number, exponent: number, top: number, rest: number): number {
-  // Written one place to the right; then the whole part moves left to let the point in.
+  // Writes all digits one byte to the right, then moves the integer part left to make room for the point.
   const end = writeSeventeen(out, at + 1, top, rest);
   const point = at + exponent + 1;
-  for (let place = at; place < point; place++) out.setUint8(place, out.getUint8(place + 1));
+  for (let position = at; position < point; position++) out.setUint8(position, out.getUint8(position + 1));
   out.setUint8(point, POINT);
   return end;
 }
 
-/** All digits; returns the position after the last that is not a zero. */
+/** Writes all 17 digits. Returns the position after the last one that is not zero. */
 function writeSeventeen(out: DataView, at: number, top: number, rest: number): number {
   const first = (top / 10_000) | 0;
   const second = top - first * 10_000;
@@ -155,7 +155,7 @@ function nearestDouble(value: number): number {
   const exponent = (EXPONENT[biased] ?? 0) + (size >= (NEXT_EXPONENT_FROM[biased] ?? 0) ? 1 : 0);
   const up = exponent <= 8;
   const power = POWERS_OF_TEN[Math.abs(8 - exponent)] ?? 0;
-  // Nine digits before the point; the borders are 3 to 60 away.
+  // Nine digits before the point. The boundaries are then 3 to 60 away.
   const scaled = up ? size * power : size / power;
   const halfStep = (HALF_STEP[biased + 29] ?? 0) * (up ? power : 1 / power);
   for (let step = 1000; step >= 1; step /= 10) {

@@ -1,5 +1,3 @@
-/** Writers as in digits.ts. */
-
 export const UUID_WIDTH = 36;
 
 const HEX_PAIRS = Uint16Array.from({ length: 256 }, (_, byte) =>
@@ -7,7 +5,7 @@ const HEX_PAIRS = Uint16Array.from({ length: 256 }, (_, byte) =>
 );
 const DASH = 45;
 
-/** 16 bytes in the order of the text. */
+/** Writes the 16 bytes at `offset` of `data`, which are in the order of the text. */
 export function writeUuid(out: DataView, at: number, data: DataView, offset: number): number {
   let end = at;
   for (let index = 0; index < 16; index++) {

@@ -1,4 +1,4 @@
-/** Well-known binary (a geometry) as well-known text. */
+/** Converts a geometry from well-known binary to well-known text. */
 export function wktOf(wkb: Uint8Array): string {
   return readGeometry({ view: new DataView(wkb.buffer, wkb.byteOffset, wkb.byteLength), at: 0 }).text;
 }
@@ -18,7 +18,7 @@ const NAMES = [
   "GEOMETRYCOLLECTION",
 ] as const;
 
-/** What a geometry is called (`POINT Z`) and what follows the name (`(1 2 3)` or `EMPTY`). */
+/** `text` is the whole geometry (`POINT Z (1 2 3)`). `body` is the part after its name (`(1 2 3)` or `EMPTY`). */
 interface Geometry {
   readonly text: string;
   readonly body: string;
@@ -42,7 +42,7 @@ interface Shape {
   readonly dimensions: number;
 }
 
-/** ISO adds 1000 for Z and 2000 for M to the type; the extended form of PostGIS sets bits at the top. */
+/** To the type, ISO WKB adds 1000 for Z and 2000 for M. The extended WKB of PostGIS sets the highest bits instead. */
 function dimensionsOf(code: number): Omit<Shape, "littleEndian"> {
   const plain = code & 0x0fff_ffff;
   const thousands = Math.trunc(plain / 1000);
@@ -66,7 +66,7 @@ function readBody(reader: Reader, name: (typeof NAMES)[number], shape: Shape): s
     case "POLYGON":
       return readMany(reader, shape, () => readMany(reader, shape, () => readPoint(reader, shape) ?? "EMPTY"));
     case "MULTIPOINT":
-      return readMany(reader, shape, () => withoutBrackets(readGeometry(reader).body));
+      return readMany(reader, shape, () => withoutParentheses(readGeometry(reader).body));
     case "MULTILINESTRING":
     case "MULTIPOLYGON":
       return readMany(reader, shape, () => readGeometry(reader).body);
@@ -83,7 +83,7 @@ function readMany(reader: Reader, { littleEndian }: Shape, read: () => string): 
   return count === 0 ? "EMPTY" : `(${parts.join(", ")})`;
 }
 
-/** Undefined when all coordinates are NaN: the empty point. */
+/** Undefined for an empty point, whose coordinates are all NaN. */
 function readPoint(reader: Reader, { littleEndian, dimensions }: Shape): string | undefined {
   const coordinates = Array.from({ length: dimensions }, (_, index) =>
     reader.view.getFloat64(reader.at + index * 8, littleEndian),
@@ -92,7 +92,7 @@ function readPoint(reader: Reader, { littleEndian, dimensions }: Shape): string 
   return coordinates.every(Number.isNaN) ? undefined : coordinates.map(coordinateText).join(" ");
 }
 
-/** As DuckDB prints it: shortest digits, an exponent of two digits or more outside 0.0001 to 10^16. */
+/** As DuckDB prints it: the shortest digits, with an exponent of at least two digits outside 0.0001 to 10^16. */
 function coordinateText(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return Object.is(value, -0) ? "-0" : "0";
@@ -101,6 +101,6 @@ function coordinateText(value: number): string {
   return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
 }
 
-function withoutBrackets(body: string): string {
+function withoutParentheses(body: string): string {
   return body.startsWith("(") ? body.slice(1, -1) : body;
 }
