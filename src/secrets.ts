@@ -61,9 +61,7 @@ function passwordIn(url: string): string | undefined {
   const host = url.lastIndexOf("@");
   const user = url.indexOf("://") + 3;
   const colon = url.indexOf(":", user);
-  return colon < 0 || colon >= host || url.slice(user, colon).includes("/")
-    ? undefined
-    : url.slice(colon + 1, host);
+  return colon < 0 || colon >= host || url.slice(user, colon).includes("/") ? undefined : url.slice(colon + 1, host);
 }
 
 function maskPassword(url: string): string {

@@ -110,7 +110,8 @@ async function startPostgres(): Promise<TestPostgres> {
       await runClient("createdb", [name]);
       return `dbname=${name} host=127.0.0.1 port=${port} user=${USER} password='${PASSWORD.replace(/['\\]/g, "\\$&")}'`;
     },
-    sql: (database, text) => runClient("psql", ["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", text, databaseIn(database)]),
+    sql: (database, text) =>
+      runClient("psql", ["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", text, databaseIn(database)]),
     kill: () => stop("SIGQUIT"),
     restart,
     async [Symbol.asyncDispose]() {

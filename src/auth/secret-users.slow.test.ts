@@ -287,9 +287,7 @@ describe("with AWS on this machine", () => {
 
   testWithMoto("what cannot be read or used stops the start, in plain words", async () => {
     const name = await secret("hunter2");
-    expect(await refusal(block(name), { env })).toMatch(
-      `secret '${name}': it is not JSON; expected JSON, {"auth": `,
-    );
+    expect(await refusal(block(name), { env })).toMatch(`secret '${name}': it is not JSON; expected JSON, {"auth": `);
     expect(await refusal(block("no-such"), { env })).toBe(
       `secret 'no-such': there is no such secret in region '${MOTO_REGION}'`,
     );

@@ -23,7 +23,9 @@ export const mcpClients: readonly McpClient[] = [
     title: "Claude Desktop",
     configLocation: "claude_desktop_config.json (Settings, Developer, Edit Config)",
     configText: (server, transport) =>
-      json({ mcpServers: { [server]: transport.kind === "program" ? programConfig(transport) : bridgeConfig(transport) } }),
+      json({
+        mcpServers: { [server]: transport.kind === "program" ? programConfig(transport) : bridgeConfig(transport) },
+      }),
   },
   {
     name: "claude-code",
@@ -32,7 +34,10 @@ export const mcpClients: readonly McpClient[] = [
     configText: (server, transport) =>
       json({
         mcpServers: {
-          [server]: transport.kind === "program" ? { type: "stdio", ...programConfig(transport) } : urlConfig(transport, { type: "http" }),
+          [server]:
+            transport.kind === "program"
+              ? { type: "stdio", ...programConfig(transport) }
+              : urlConfig(transport, { type: "http" }),
         },
       }),
   },
@@ -59,7 +64,10 @@ export const mcpClients: readonly McpClient[] = [
     configText: (server, transport) =>
       json({
         mcpServers: {
-          [server]: transport.kind === "program" ? programConfig(transport) : urlConfig(transport, {}, `\${env:${TOKEN_VARIABLE}}`),
+          [server]:
+            transport.kind === "program"
+              ? programConfig(transport)
+              : urlConfig(transport, {}, `\${env:${TOKEN_VARIABLE}}`),
         },
       }),
   },

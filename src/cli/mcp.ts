@@ -9,7 +9,7 @@ import type { Service } from "../service/service.ts";
 import { serveStdio } from "../serving/serve-stdio.ts";
 import { listenerUrl } from "./address-at.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
-import { type McpClient, mcpClients, type McpTransport, TOKEN_VARIABLE } from "./mcp-clients.ts";
+import { type McpClient, type McpTransport, mcpClients, TOKEN_VARIABLE } from "./mcp-clients.ts";
 import { loadOptionsOf, type ProjectOptions, projectOptionsHelp, readOptionsAndNames } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
 import { withProject } from "./with-project.ts";
@@ -80,7 +80,8 @@ async function printConfig(
     ? { kind: "address", url: addressOf(main), scheme: schemeOf(main) }
     : { kind: "program", command: "eider", args: ["mcp", "--config", resolve(runtime.cwd, main.file)] };
   runtime.stderr.write(`For ${client.title}: ${client.configLocation}\n`);
-  if (transport.kind === "address" && transport.scheme !== undefined) runtime.stderr.write(`${tokenHint(transport.scheme)}\n`);
+  if (transport.kind === "address" && transport.scheme !== undefined)
+    runtime.stderr.write(`${tokenHint(transport.scheme)}\n`);
   runtime.stdout.write(client.configText(main.name, transport));
   return exitCodes.done;
 }

@@ -60,7 +60,10 @@ interface AcceptedOptions<Flag extends string> {
   readonly allowPositionals: boolean;
 }
 
-function parse<Flag extends string>(args: readonly string[], { flags, valued, allowPositionals }: AcceptedOptions<Flag>) {
+function parse<Flag extends string>(
+  args: readonly string[],
+  { flags, valued, allowPositionals }: AcceptedOptions<Flag>,
+) {
   const { values, positionals } = parseArguments(args, { flags, valued, allowPositionals });
   const own = valued.flatMap((name) => {
     const value = text(values[name]);

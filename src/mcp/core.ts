@@ -70,7 +70,4 @@ export interface Method {
 }
 
 /** The result of a method: JSON text or its bytes. `headers` are alternating names and values. */
-export type MethodResult =
-  | JsonText
-  | Uint8Array
-  | { readonly result: JsonText; readonly headers: readonly string[] };
+export type MethodResult = JsonText | Uint8Array | { readonly result: JsonText; readonly headers: readonly string[] };

@@ -1,4 +1,11 @@
-import { type Compilation, emitSql, type OpenQuotes, type OpenString, recordToken, recordValue } from "./compilation.ts";
+import {
+  type Compilation,
+  emitSql,
+  type OpenQuotes,
+  type OpenString,
+  recordToken,
+  recordValue,
+} from "./compilation.ts";
 import { addInnerText, forgetInnerIfChanged, innerStateHere } from "./inner-sql.ts";
 import { quoteIdentifier, quoteLiteral } from "./quote.ts";
 import { requiresLiteral } from "./surroundings.ts";

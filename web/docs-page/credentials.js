@@ -22,7 +22,8 @@ export function openCredentials() {
     findScheme,
     /** Copies the credentials for the document to all schemes of the same kind. */
     prefill(schemes, documentCredentials) {
-      for (const { name, kind } of schemes.values()) if (kind === documentCredentials.kind) Object.assign(entry(name), documentCredentials.entry);
+      for (const { name, kind } of schemes.values())
+        if (kind === documentCredentials.kind) Object.assign(entry(name), documentCredentials.entry);
     },
     /** The `Authorization` header for an operation. Undefined without credentials. */
     headerFor(operation, schemes) {

@@ -151,10 +151,18 @@ test("columns: from the rows of an envelope or an array, behind references, in t
   expect(operation(answering({ type: "string" })).columns).toBe(undefined);
   const row = { $ref: "#/components/schemas/Row" };
   const one = { "x-eider-operation": "read", "x-eider-returns": "one", ...answering(row) };
-  expect(operation(one, "POST /a", { components })).toMatchObject({ columns: expected, singleRowIn: "body", isWrite: false });
+  expect(operation(one, "POST /a", { components })).toMatchObject({
+    columns: expected,
+    singleRowIn: "body",
+    isWrite: false,
+  });
   const data = { type: "object", properties: { rows_affected: { type: "integer" }, data: row } };
   const written = { "x-eider-operation": "write", "x-eider-returns": "one", ...answering(data) };
-  expect(operation(written, "PUT /a", { components })).toMatchObject({ columns: expected, singleRowIn: "data", isWrite: true });
+  expect(operation(written, "PUT /a", { components })).toMatchObject({
+    columns: expected,
+    singleRowIn: "data",
+    isWrite: true,
+  });
 });
 
 describe("schemas", () => {

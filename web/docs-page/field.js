@@ -44,7 +44,10 @@ export function fieldRow(document, field, { value, onChange }) {
     el(
       "div",
       { class: "field-head" },
-      !isAlwaysSent && [el("label", { class: "hidden-text", for: sentCheckbox.id }, `Send ${field.name}`), sentCheckbox],
+      !isAlwaysSent && [
+        el("label", { class: "hidden-text", for: sentCheckbox.id }, `Send ${field.name}`),
+        sentCheckbox,
+      ],
       el("label", { for: id, class: "field-name" }, field.name),
       el("span", { class: "type" }, typeLabel(document, field.schema)),
       field.required && el("span", { class: "required" }, "required"),

@@ -15,7 +15,8 @@ const { isJson, elementsOf, membersOf, indentedTokens, parseExactly, readable }:
   new URL("./json-text.js", import.meta.url).href
 );
 
-const shown = (text: string, limit?: number): string => [...indentedTokens(text, limit)].map((token) => token.text).join("");
+const shown = (text: string, limit?: number): string =>
+  [...indentedTokens(text, limit)].map((token) => token.text).join("");
 
 /** JSON texts, with spaces between the tokens or without. */
 const jsonText = fc

@@ -84,7 +84,13 @@ export function operationView(operation, { api, root, form, credentials, setting
     try {
       const response = await send(request, controller.signal);
       show(
-        responseView(response, { operation, root, form, previous: previousRequests.at(-1), load: pager(request, previousRequests) }),
+        responseView(response, {
+          operation,
+          root,
+          form,
+          previous: previousRequests.at(-1),
+          load: pager(request, previousRequests),
+        }),
       );
       announce(`Response: ${response.status} ${response.statusText}`);
       showProblems(errorsOf(response));
@@ -103,7 +109,8 @@ export function operationView(operation, { api, root, form, credentials, setting
     }
   }
 
-  const pager = (request, previousRequests) => (to, direction) => load(to, direction === "next" ? [...previousRequests, request] : previousRequests.slice(0, -1));
+  const pager = (request, previousRequests) => (to, direction) =>
+    load(to, direction === "next" ? [...previousRequests, request] : previousRequests.slice(0, -1));
 
   function show(content) {
     form.received.replaceChildren(el("h2", { class: "received-title" }, "Response"), content);

@@ -25,7 +25,10 @@ let documentCredentials;
 
 /** Fetches the document as text. For a 401, returns `requiredKind` instead: the first scheme that the service names. */
 async function fetchDocument() {
-  const headers = documentCredentials === undefined ? {} : { Authorization: authorization(documentCredentials.kind, documentCredentials.entry) };
+  const headers =
+    documentCredentials === undefined
+      ? {}
+      : { Authorization: authorization(documentCredentials.kind, documentCredentials.entry) };
   const response = await fetch(new URL("openapi.json", root), { headers, cache: "no-cache", credentials: "omit" });
   if (response.status === 401) {
     const kind = /^\s*basic/i.test(response.headers.get("www-authenticate") ?? "basic") ? "basic" : "bearer";
@@ -64,7 +67,11 @@ function retryButton() {
 
 function showDocumentSignIn(kind) {
   const entry = { user: "", password: "", token: "" };
-  const problem = el("p", { class: "problem", role: "alert" }, documentCredentials === undefined ? "" : "Credentials rejected.");
+  const problem = el(
+    "p",
+    { class: "problem", role: "alert" },
+    documentCredentials === undefined ? "" : "Credentials rejected.",
+  );
   const form = el(
     "form",
     { class: "document-sign-in" },

@@ -37,7 +37,9 @@ function cellOf(value = "null") {
   if (value === "null") return el("td", { class: "null" }, "NULL");
   const kind = kindOf(value);
   const isNested = kind === "object" || kind === "array";
-  const text = isNested ? [...indentedTokens(value, SHOWN_CHARACTERS)].map((token) => token.text).join("") : readable(value);
+  const text = isNested
+    ? [...indentedTokens(value, SHOWN_CHARACTERS)].map((token) => token.text).join("")
+    : readable(value);
   return el(
     "td",
     { class: `is-${kind}` },

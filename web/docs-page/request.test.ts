@@ -45,7 +45,11 @@ const { requestOf }: RequestModule = await import(new URL("./request.js", import
 const { inFormat, fileNameOf, requestOfNext }: SendModule = await import(new URL("./send.js", import.meta.url).href);
 
 const root = new URL("http://127.0.0.1:8080/");
-const field = (location: string, name: string, schema: object = { type: "string" }): Field => ({ location, name, schema });
+const field = (location: string, name: string, schema: object = { type: "string" }): Field => ({
+  location,
+  name,
+  schema,
+});
 
 function requested(operation: Partial<Operation>, values: Record<string, string>, more: Partial<Form> = {}) {
   const form: Form = {

@@ -3,7 +3,7 @@ import { gridOf } from "./grid.js";
 import { indentedTokens, isJson } from "./json-text.js";
 import { recordOf } from "./record.js";
 import { readRows } from "./rows.js";
-import { download, fileNameOf, withFormat, nextRequestOf, saveBlob } from "./send.js";
+import { download, fileNameOf, nextRequestOf, saveBlob, withFormat } from "./send.js";
 import { createTabs } from "./tabs.js";
 
 /** Longer bodies are cut, to keep the page fast. */

@@ -152,7 +152,9 @@ function descriptionOf(property, schema) {
 export function columnsOf(document, given, singleRowIn) {
   const schema = schemaOf(document, given);
   const row =
-    singleRowIn === undefined ? rowOf(document, schema) : schemaOf(document, singleRowIn === "body" ? given : schema.properties?.data);
+    singleRowIn === undefined
+      ? rowOf(document, schema)
+      : schemaOf(document, singleRowIn === "body" ? given : schema.properties?.data);
   if (row === undefined) return undefined;
   return Object.entries(row.properties ?? {}).map(([name, property]) => {
     const types = typesOf(schemaOf(document, property));

@@ -7,7 +7,11 @@ const AUTHORIZATION = "Authorization";
 
 /** The other headers, the kind of authentication ("basic", "bearer" or undefined), and the user name. */
 function splitCredentials({ headers }, signIn) {
-  return { otherHeaders: headers.filter(([name]) => name !== AUTHORIZATION), kind: signIn?.kind, user: signIn?.user ?? "" };
+  return {
+    otherHeaders: headers.filter(([name]) => name !== AUTHORIZATION),
+    kind: signIn?.kind,
+    user: signIn?.user ?? "",
+  };
 }
 
 /** Between single quotes, only the quote itself is special to a shell. */
@@ -22,7 +26,8 @@ function curl(request, signIn) {
   if (kind === "basic") parts.push(`--user ${quoteForShell(user)}`);
   if (kind === "bearer") parts.push('-H "Authorization: Bearer $TOKEN"');
   // To send a header without a value, curl requires a semicolon. With a colon, it omits the header.
-  for (const [name, value] of otherHeaders) parts.push(`-H ${quoteForShell(value === "" ? `${name};` : `${name}: ${value}`)}`);
+  for (const [name, value] of otherHeaders)
+    parts.push(`-H ${quoteForShell(value === "" ? `${name};` : `${name}: ${value}`)}`);
   // Unlike --data, --data-raw does not read a file if the body starts with @.
   if (request.body !== undefined) parts.push(`--data-raw ${quoteForShell(request.body)}`);
   return `curl ${parts.join(" \\\n  ")}`;

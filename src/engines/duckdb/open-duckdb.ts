@@ -153,10 +153,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   }
 
   /** Opens the connections, waits for a slot and runs the work, which ends the session. A failure ends it here. */
-  async function inSessionOnce<T>(
-    { connections: names, queueGroup, signal, onStart }: Job,
-    work: Work<T>,
-  ): Promise<T> {
+  async function inSessionOnce<T>({ connections: names, queueGroup, signal, onStart }: Job, work: Work<T>): Promise<T> {
     const definitions = connections.definitionsOf(names);
     let session: Session | undefined;
     const toFailure = (error: unknown): RequestFailure =>

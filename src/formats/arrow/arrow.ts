@@ -1,7 +1,7 @@
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import type { Encoder, Frame, RowFormat } from "../format.ts";
-import { type BatchRows, batchMessage, dictionaryMessage, appendEndOfStream } from "./batch.ts";
+import { appendEndOfStream, type BatchRows, batchMessage, dictionaryMessage } from "./batch.ts";
 import { codecNames, prepareCodec, preparedCodec } from "./codec.ts";
 import { type EnumType, fieldsOf } from "./field.ts";
 import { END_OF_STREAM, schemaMessage } from "./message.ts";

@@ -70,7 +70,9 @@ function compressBuffers(body: Body, codec: Codec): Body {
     const bytes = body.bytes.subarray(from, from + (body.buffers[index + 1] ?? 0));
     const smaller = bytes.length > 0 && bytes.length <= MAX_COMPRESSIBLE_BYTES ? codec.compress(bytes) : bytes;
     pieces.push(
-      smaller.length < bytes.length ? { length: BigInt(bytes.length), bytes: smaller } : { length: UNCOMPRESSED, bytes },
+      smaller.length < bytes.length
+        ? { length: BigInt(bytes.length), bytes: smaller }
+        : { length: UNCOMPRESSED, bytes },
     );
   }
   const size = pieces.reduce((sum, { bytes }) => sum + LENGTH_BYTES + bytes.length + BUFFER_MARGIN, 0);

@@ -11,7 +11,9 @@ export function validitySize({ from, to }: Span): number {
  * Writes the node of a field and its validity, which is empty if there are no NULLs. Returns the bits if there are NULLs.
  */
 export function writeValidity(body: Body, spans: readonly Span[], rows: number): Uint8Array | undefined {
-  const bits = spans.some(({ vector }) => vector.validity !== undefined) ? gatherValidity(body, spans, rows) : undefined;
+  const bits = spans.some(({ vector }) => vector.validity !== undefined)
+    ? gatherValidity(body, spans, rows)
+    : undefined;
   const nulls = bits === undefined ? 0 : rows - countOnes(bits);
   body.nodes.push(rows, nulls);
   endBuffer(body, nulls === 0 || bits === undefined ? 0 : bits.length);

@@ -22,7 +22,9 @@ function writerOf(type: ColumnType): FieldWriter {
     case "decimal":
       return type.bits === 128 ? copyingWriter(16) : widenedDecimals[type.bits];
     case "enum":
-      return type.bits === 32 || indexTypeOf(type).bits === type.bits ? copyingWriter(type.bits >> 3) : widenedIndexWriter(type.bits);
+      return type.bits === 32 || indexTypeOf(type).bits === type.bits
+        ? copyingWriter(type.bits >> 3)
+        : widenedIndexWriter(type.bits);
     case "date":
       return copyingWriter(4);
     case "time":

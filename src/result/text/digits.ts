@@ -189,7 +189,8 @@ function insertPoint(out: DataView, from: number, to: number, scale: number): nu
     const moved = position + missing;
     out.setUint8(moved >= point ? moved + 1 : moved, out.getUint8(position));
   }
-  for (let position = first; position < first + missing; position++) out.setUint8(position >= point ? position + 1 : position, ZERO);
+  for (let position = first; position < first + missing; position++)
+    out.setUint8(position >= point ? position + 1 : position, ZERO);
   out.setUint8(point, POINT);
   return to + missing + 1;
 }
