@@ -35,5 +35,5 @@ test("work may wait for a promise, and ends when that rejects", async () => {
   }
   expect(await inSlices(waiting(async () => 1))).toBe(2);
   await expect(inSlices(waiting(() => Promise.reject(new Error("no"))))).rejects.toThrow("no");
-  expect(() => atOnce(waiting(async () => 1))).toThrow("waits");
+  expect(() => atOnce(waiting(async () => 1))).toThrow("yielded a promise");
 });

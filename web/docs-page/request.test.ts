@@ -35,14 +35,14 @@ interface RequestModule {
 }
 
 interface SendModule {
-  inFormat(request: PageRequest, format: string): PageRequest;
+  withFormat(request: PageRequest, format: string): PageRequest;
   fileNameOf(request: PageRequest, ending: string): string;
-  requestOfNext(request: PageRequest, next: unknown, root: URL): PageRequest | undefined;
+  nextRequestOf(request: PageRequest, next: unknown, root: URL): PageRequest | undefined;
 }
 
 // The page is JavaScript without types; the names are made so that the compiler does not look for them.
 const { requestOf }: RequestModule = await import(new URL("./request.js", import.meta.url).href);
-const { inFormat, fileNameOf, requestOfNext }: SendModule = await import(new URL("./send.js", import.meta.url).href);
+const { withFormat, fileNameOf, nextRequestOf }: SendModule = await import(new URL("./send.js", import.meta.url).href);
 
 const root = new URL("http://127.0.0.1:8080/");
 const field = (location: string, name: string, schema: object = { type: "string" }): Field => ({
@@ -156,8 +156,8 @@ describe("requests that follow from others", () => {
   const request: PageRequest = { method: "GET", url: "http://127.0.0.1:8080/a?x=a%20b&Format=json&y=%2B", headers: [] };
 
   test("another format, everything else as it was", () => {
-    expect(inFormat(request, "csv").url).toBe("http://127.0.0.1:8080/a?x=a%20b&y=%2B&format=csv");
-    expect(inFormat({ ...request, url: "http://h/a" }, "arrow").url).toBe("http://h/a?format=arrow");
+    expect(withFormat(request, "csv").url).toBe("http://127.0.0.1:8080/a?x=a%20b&y=%2B&format=csv");
+    expect(withFormat({ ...request, url: "http://h/a" }, "arrow").url).toBe("http://h/a?format=arrow");
   });
 
   test.each([
@@ -170,7 +170,7 @@ describe("requests that follow from others", () => {
     ["@evil.example/", undefined],
     [7, undefined],
   ])("the next page %j: %s", (next, url) => {
-    expect(requestOfNext(request, next, root)?.url).toBe(url);
+    expect(nextRequestOf(request, next, root)?.url).toBe(url);
   });
 
   test.each([
