@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { printable, printableLines } from "./printable.ts";
+import { escapeUnprintable, escapeUnprintableInLines } from "./printable.ts";
 
 test.each([
   ["plain, é, 東京, 🦆", "plain, é, 東京, 🦆"],
@@ -11,17 +11,17 @@ test.each([
   ["\u202eevil\u202c \u2066x\u2069 \u200f\u061c", "\\u202eevil\\u202c \\u2066x\\u2069 \\u200f\\u061c"],
   ["half \ud83e", "half \\ud83e"],
 ])("%j becomes %j", (text, shown) => {
-  expect(printable(text)).toBe(shown);
+  expect(escapeUnprintable(text)).toBe(shown);
 });
 
 test("lines stay lines where that is wanted", () => {
-  expect(printableLines("a\n\tb\u001b\r\n")).toBe("a\n\tb\\u001b\\u000d\n");
+  expect(escapeUnprintableInLines("a\n\tb\u001b\r\n")).toBe("a\n\tb\\u001b\\u000d\n");
 });
 
 test("JSON stays the same JSON", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
-      expect(JSON.parse(printable(JSON.stringify(text)))).toBe(text);
+      expect(JSON.parse(escapeUnprintable(JSON.stringify(text)))).toBe(text);
     }),
   );
 });

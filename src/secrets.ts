@@ -70,7 +70,7 @@ function maskPassword(url: string): string {
 }
 
 /** A URL for messages: without user and password, and with a masked query, which may contain keys or a signature. */
-export function shownAddress(url: string): string {
+export function redactUrl(url: string): string {
   return url.replace(/^([a-z][\w+.-]*:\/\/)[^/?#]*@/i, "$1").replace(/[?#].*$/s, `?${MASK}`);
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { atOnce, inSlices, type Sliced, waitFor } from "./slices.ts";
+import { runAtOnce, runInSlices, type Sliced, waitFor } from "./slices.ts";
 
 /** Busy for a while at each step, as far as the clock goes. */
 function* busy(steps: number, ms: number): Sliced<number> {
@@ -12,7 +12,7 @@ function* busy(steps: number, ms: number): Sliced<number> {
 }
 
 test("short work is done at once", () => {
-  expect(atOnce(busy(3, 0))).toBe(3);
+  expect(runAtOnce(busy(3, 0))).toBe(3);
 });
 
 test("others have their turn between slices, and many pieces of work take turns among themselves", async () => {
@@ -23,7 +23,7 @@ test("others have their turn between slices, and many pieces of work take turns 
     if (!isDone) setImmediate(count);
   };
   setImmediate(count);
-  expect(await Promise.all(Array.from({ length: 10 }, () => inSlices(busy(4, 5))))).toEqual(Array(10).fill(4));
+  expect(await Promise.all(Array.from({ length: 10 }, () => runInSlices(busy(4, 5))))).toEqual(Array(10).fill(4));
   isDone = true;
   // Each of the 40 steps is longer than a slice: none shares its turn of the event loop with another.
   expect(turns).toBeGreaterThanOrEqual(40);
@@ -33,7 +33,7 @@ test("work may wait for a promise, and ends when that rejects", async () => {
   function* waiting(begin: () => Promise<number>): Sliced<number> {
     return (yield* waitFor(begin())) + 1;
   }
-  expect(await inSlices(waiting(async () => 1))).toBe(2);
-  await expect(inSlices(waiting(() => Promise.reject(new Error("no"))))).rejects.toThrow("no");
-  expect(() => atOnce(waiting(async () => 1))).toThrow("yielded a promise");
+  expect(await runInSlices(waiting(async () => 1))).toBe(2);
+  await expect(runInSlices(waiting(() => Promise.reject(new Error("no"))))).rejects.toThrow("no");
+  expect(() => runAtOnce(waiting(async () => 1))).toThrow("yielded a promise");
 });

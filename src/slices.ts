@@ -1,25 +1,25 @@
 /**
  * Work whose duration depends on the client's input. At each yield, other work may run; a yielded promise is awaited.
- * Run it with `atOnce` or `inSlices`.
+ * Run it with `runAtOnce` or `runInSlices`.
  */
 export type Sliced<T> = Generator<Promise<void> | undefined, T, void>;
 
 /** The longest input that is processed at once: the maximum size of a request's headers. */
-export const SHORT = 16 * 1024;
+export const MAX_UNSLICED = 16 * 1024;
 
 const SLICE_MS = 4;
 
 /** Runs the work without interruption. It must not yield a promise. */
-export function atOnce<T>(work: Sliced<T>): T {
+export function runAtOnce<T>(work: Sliced<T>): T {
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
-    if (step.value !== undefined) throw new Error("the work yielded a promise; use inSlices");
+    if (step.value !== undefined) throw new Error("the work yielded a promise; use runInSlices");
   }
 }
 
 /** Runs the work in slices of a few milliseconds. In each iteration of the event loop, only one slice runs. */
-export async function inSlices<T>(work: Sliced<T>): Promise<T> {
+export async function runInSlices<T>(work: Sliced<T>): Promise<T> {
   await waitForTurn();
   let end = performance.now() + SLICE_MS;
   for (;;) {
@@ -38,7 +38,7 @@ export function* waitFor<T>(promise: Promise<T>): Sliced<T> {
   yield promise.then((value) => {
     result = { value };
   });
-  // `inSlices` has awaited the promise by now. A rejection ends the work.
+  // `runInSlices` has awaited the promise by now. A rejection ends the work.
   if (result === undefined) throw new Error("the promise was not awaited");
   return result.value;
 }

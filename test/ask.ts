@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, request } from "node:http";
 
 /** A response as received, without decompression. */
-export interface BareAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -10,10 +10,10 @@ export interface BareAnswer {
 }
 
 /** Sends one request over a new connection, with only these headers. */
-export function ask(
+export function sendRequest(
   url: string,
   { method = "GET", headers = {} }: { readonly method?: string; readonly headers?: Record<string, string> } = {},
-): Promise<BareAnswer> {
+): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { method, headers, agent: false }, (response) => {
       const chunks: Buffer[] = [];

@@ -5,7 +5,7 @@ setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
 /** Memory of JavaScript values in this process after garbage collection, including strings and buffers outside the heap. */
-export async function heldBytes(): Promise<number> {
+export async function measureMemory(): Promise<number> {
   for (let last = Number.POSITIVE_INFINITY; ; ) {
     // Memory outside the heap is released asynchronously, after the collection.
     for (let turn = 0; turn < 2; turn++) {

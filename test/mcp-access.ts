@@ -2,7 +2,9 @@ import { anonymous, identityOf } from "../src/auth/identity.ts";
 import type { McpAccess, McpAccessRequest } from "../src/mcp/mcp-service.ts";
 
 /** Accepts any user name as a token, such as `Bearer ann`. Without one, a client may only use the methods in `open`. */
-export function namedGate(open: readonly string[] = []): McpAccess & { readonly asked: readonly McpAccessRequest[] } {
+export function accessByName(
+  open: readonly string[] = [],
+): McpAccess & { readonly asked: readonly McpAccessRequest[] } {
   const asked: McpAccessRequest[] = [];
   return {
     asked,
@@ -20,4 +22,4 @@ export function namedGate(open: readonly string[] = []): McpAccess & { readonly 
 }
 
 /** The header with which `namedGate` accepts a user. */
-export const as = (name: string) => ({ Authorization: `Bearer ${name}` });
+export const asUser = (name: string) => ({ Authorization: `Bearer ${name}` });

@@ -87,6 +87,6 @@ export function whoEndpoint(name: string, yaml = ""): Files {
 }
 
 /** The row that `whoEndpoint` returns to a user. */
-export function seen(username: string, roles: string, type: string) {
+export function whoRow(username: string, roles: string, type: string) {
   return { username, roles, type, email: "", known: username !== "" };
 }

@@ -27,7 +27,7 @@ export interface TestProduct extends AsyncDisposable {
   readonly logged: readonly string[];
   /** A definition by its name. */
   definition(kind: ListKind, name: string): Definition;
-  call(name: string, args?: Readonly<Record<string, unknown>>, more?: Partial<McpCall>): Promise<Told>;
+  call(name: string, args?: Readonly<Record<string, unknown>>, more?: Partial<McpCall>): Promise<ToolCallResult>;
   read(uri: string, more?: Partial<McpCall>): Promise<{ readonly contents: readonly Content[]; readonly text: string }>;
   prompt(name: string, args?: Readonly<Record<string, string>>): Promise<string>;
   admit(method: string, more?: Partial<Parameters<McpEndpoints["access"]["admit"]>[0]>): Promise<AccessDecision>;
@@ -45,7 +45,7 @@ export interface Content {
 }
 
 /** The result of a tool: parsed, and as text. */
-export interface Told {
+export interface ToolCallResult {
   readonly isError: boolean;
   readonly blocks: readonly {
     readonly type: string;
@@ -84,7 +84,7 @@ function rawArguments(args: Readonly<Record<string, unknown>>): ReadonlyMap<stri
 }
 
 /** Opens the MCP endpoints of a project with a real database, from files in a temporary folder. */
-export async function productFrom(files: Files, env: Record<string, string> = {}): Promise<TestProduct> {
+export async function openTestEndpoints(files: Files, env: Record<string, string> = {}): Promise<TestProduct> {
   const folder = await writeFiles({ "eider.yaml": "connections: {memory: {}}\nmcp: {}\n", ...files });
   const events: ServiceEvent[] = [];
   const report = (event: ServiceEvent) => events.push(event);
@@ -124,7 +124,7 @@ export async function productFrom(files: Files, env: Record<string, string> = {}
     },
     async call(name, args = {}, more = {}) {
       const result = await product.service.callTool(name, rawArguments(args), recordedCall(more));
-      const blocks: Told["blocks"] = JSON.parse(result.content);
+      const blocks: ToolCallResult["blocks"] = JSON.parse(result.content);
       const { structuredContent, isError } = result;
       return {
         isError,

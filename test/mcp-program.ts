@@ -18,7 +18,7 @@ export function filesIn(folder: string): Files {
 }
 
 /** One complete response. */
-export interface McpAnswer {
+export interface McpResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -46,17 +46,17 @@ export type SentHeaders = Readonly<Record<string, string>>;
 /** MCP over HTTP, without a client library. */
 export interface McpRequests {
   /** Sends one POST request. A string is sent unchanged. */
-  post(body: unknown, headers?: SentHeaders): Promise<McpAnswer>;
+  post(body: unknown, headers?: SentHeaders): Promise<McpResponse>;
   /** Sends one request in protocol version 2026-07-28, with all that it requires. */
-  modern(method: string, params?: object, headers?: SentHeaders): Promise<McpAnswer>;
+  modern(method: string, params?: object, headers?: SentHeaders): Promise<McpResponse>;
   /** Sends one request in an older protocol version, without a session. */
-  legacy(method: string, params?: object, headers?: SentHeaders): Promise<McpAnswer>;
+  legacy(method: string, params?: object, headers?: SentHeaders): Promise<McpResponse>;
   /** Calls a tool and returns its result. */
   call(name: string, args?: object, headers?: SentHeaders): Promise<Json>;
 }
 
-export function mcpWire(url: string): McpRequests {
-  const send = async (body: unknown, headers: SentHeaders): Promise<McpAnswer> => {
+export function mcpRequests(url: string): McpRequests {
+  const send = async (body: unknown, headers: SentHeaders): Promise<McpResponse> => {
     const answer = await fetch(url, {
       method: "POST",
       headers: { "Content-Type": "application/json", ...headers },
@@ -94,7 +94,7 @@ export function modernHeaders(method: string, params: object = {}): SentHeaders 
   };
 }
 
-async function answerOf(answer: Response): Promise<McpAnswer> {
+async function answerOf(answer: Response): Promise<McpResponse> {
   const text = await answer.text();
   const isStream = answer.headers.get("content-type") === "text/event-stream";
   const messages: RpcMessage[] = isStream ? eventsOf(text) : text === "" ? [] : [JSON.parse(text)];
@@ -144,7 +144,7 @@ async function withRequests(program: Program): Promise<McpProgram> {
     };
     return {
       ...program,
-      ...mcpWire(mcp),
+      ...mcpRequests(mcp),
       rest,
       mcp,
       health,

@@ -8,7 +8,7 @@ import {
 import type { SnapshotStore } from "../src/cache/snapshot-store.ts";
 import type { StopSignal } from "../src/engines/engine.ts";
 import { type Failure, RequestFailure } from "../src/failure.ts";
-import type { TurnedClock } from "./turned-clock.ts";
+import type { FakeClock } from "./turned-clock.ts";
 
 /** A refresh or a materialisation that has begun. */
 export interface BegunRefresh {
@@ -41,7 +41,7 @@ export interface MemoryStore extends SnapshotStore {
   most(): { readonly refreshes: number; readonly ofOne: number };
 }
 
-export function memoryStore(clock: TurnedClock, loaded: readonly Snapshot[] = []): MemoryStore {
+export function memoryStore(clock: FakeClock, loaded: readonly Snapshot[] = []): MemoryStore {
   const tables = new Map<string, Snapshot>(loaded.map((snapshot) => [snapshot.physicalTable, snapshot]));
   const results = new Set<Snapshot>();
   const writes = new Map<string, number>();
@@ -133,7 +133,7 @@ export function snapshotOf({ schema, table }: CacheName, id: number, createdAtMs
   return { name: { schema, table }, id, uid: `old-${table}-${id}`, physicalTable, createdAtMs, rows: 0, bytes: 0 };
 }
 
-function pause(clock: TurnedClock, ms: number, signal: StopSignal): Promise<void> {
+function pause(clock: FakeClock, ms: number, signal: StopSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       cancel();

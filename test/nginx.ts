@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ask } from "./ask.ts";
+import { sendRequest } from "./ask.ts";
 import { testNeeding } from "./needing.ts";
 import { freePort } from "./redis.ts";
 import { until } from "./until.ts";
@@ -70,7 +70,7 @@ http {
   try {
     await until("nginx to be up", async () => {
       if (child.pid === undefined || child.exitCode !== null) throw new Error(`nginx did not start: ${errors}`);
-      return (await ask(`${proxy.url}/proxy-is-up`).catch(() => undefined))?.status === 204;
+      return (await sendRequest(`${proxy.url}/proxy-is-up`).catch(() => undefined))?.status === 204;
     });
   } catch (error) {
     await proxy[Symbol.asyncDispose]();

@@ -18,6 +18,6 @@ export function readMetrics(text: string): Scraped {
 }
 
 /** The metric names and labels that contain a text, such as the name of an endpoint or a cache. */
-export function naming(scraped: Scraped, text: string): readonly string[] {
+export function linesContaining(scraped: Scraped, text: string): readonly string[] {
   return [...scraped.keys()].filter((line) => line.includes(text));
 }

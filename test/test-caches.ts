@@ -4,7 +4,7 @@ import { type CachesOptions, openCaches } from "../src/cache/open-caches.ts";
 import type { StopSignal } from "../src/engines/engine.ts";
 import type { ServiceEvent } from "../src/events.ts";
 import { type MemoryStore, memoryStore } from "./memory-store.ts";
-import { type TurnedClock, turnedClock } from "./turned-clock.ts";
+import { type FakeClock, fakeClock } from "./turned-clock.ts";
 
 export const NEVER: StopSignal = new AbortController().signal;
 
@@ -12,7 +12,7 @@ export const NEVER: StopSignal = new AbortController().signal;
 export interface TestCaches {
   readonly caches: Caches;
   readonly store: MemoryStore;
-  readonly clock: TurnedClock;
+  readonly clock: FakeClock;
   readonly events: ServiceEvent[];
   /** Acquires the snapshot of a table. */
   table(table?: string, acquiring?: { readonly signal?: StopSignal; readonly refresh?: boolean }): Promise<Lease>;
@@ -45,15 +45,11 @@ export function tableCache(table: string, definition: Partial<CacheDefinition> =
 }
 
 type Options = Partial<Omit<CachesOptions, "store" | "report">> & {
-  readonly clock?: TurnedClock;
+  readonly clock?: FakeClock;
   readonly loaded?: readonly Snapshot[];
 };
 
-export async function testCaches({
-  clock = turnedClock(),
-  loaded = [],
-  ...options
-}: Options = {}): Promise<TestCaches> {
+export async function testCaches({ clock = fakeClock(), loaded = [], ...options }: Options = {}): Promise<TestCaches> {
   const store = memoryStore(clock, loaded);
   const events: ServiceEvent[] = [];
   const caches = await openCaches({

@@ -1,7 +1,7 @@
 import type { After } from "../src/time-limit.ts";
 
 /** A fake clock with timers, which the test controls. */
-export interface TurnedClock {
+export interface FakeClock {
   /** The system time, which `set` can change. */
   now(): number;
   readonly after: After;
@@ -19,11 +19,11 @@ interface Timer {
 }
 
 /** Waits until all work has run that needs no timer. */
-export function atRest(): Promise<void> {
+export function runPendingWork(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-export function turnedClock(start = Date.parse("2026-01-02T03:04:05Z")): TurnedClock {
+export function fakeClock(start = Date.parse("2026-01-02T03:04:05Z")): FakeClock {
   const timers = new Set<Timer>();
   let passed = 0;
   let offset = start;
@@ -44,12 +44,12 @@ export function turnedClock(start = Date.parse("2026-01-02T03:04:05Z")): TurnedC
     },
     async advance(ms) {
       const end = passed + ms;
-      await atRest();
+      await runPendingWork();
       for (let timer = nextUntil(end); timer !== undefined; timer = nextUntil(end)) {
         passed = Math.max(passed, timer.at);
         timers.delete(timer);
         timer.work();
-        await atRest();
+        await runPendingWork();
       }
       passed = end;
     },

@@ -1,6 +1,6 @@
 import type { Identity } from "../auth/identity.ts";
 import type { RawParams } from "../params/parameter.ts";
-import { printable } from "../printable.ts";
+import { escapeUnprintable } from "../printable.ts";
 import { REDACTED, redaction } from "./redaction.ts";
 
 /** One finished call. */
@@ -51,7 +51,7 @@ export function auditLines(redact: readonly string[]): (entry: AuditEntry) => st
     });
     const tail = JSON.stringify({ rows: rows ?? null, duration_ms: Number(durationMs.toFixed(3)), status });
     // JSON does not escape all control characters.
-    return `${printable(`${head.slice(0, -1)},"parameters":${parametersText(parameters)},${tail.slice(1)}`)}\n`;
+    return `${escapeUnprintable(`${head.slice(0, -1)},"parameters":${parametersText(parameters)},${tail.slice(1)}`)}\n`;
   };
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { heldBytes } from "../../test/heap.ts";
+import { measureMemory } from "../../test/heap.ts";
 import { openLru } from "./lru.ts";
 
 test("the entry that was used longest ago goes first, keys count, and dropped values are reported", () => {
@@ -65,7 +65,7 @@ test("whatever is done, the bytes are those of its entries and within the bound"
 
 test("a short key that was cut from a long text does not keep that text", async () => {
   const lru = openLru<number>({ maxBytes: 1_000_000 });
-  const before = await heldBytes();
+  const before = await measureMemory();
   for (let index = 0; index < 50; index++) {
     const body = Buffer.alloc(1_000_000, 97 + (index % 20)).toString();
     const key = (): string => `SELECT ${index} ${body.slice(100, 140)}`;
@@ -73,6 +73,6 @@ test("a short key that was cut from a long text does not keep that text", async 
     expect(lru.get(key())).toBe(index);
     lru.set(key(), -index);
   }
-  expect((await heldBytes()) - before).toBeLessThan(5_000_000);
+  expect((await measureMemory()) - before).toBeLessThan(5_000_000);
   expect(lru.bytes()).toBeGreaterThan(0);
 });

@@ -1,4 +1,4 @@
-import { ownText, textBytes } from "./own-text.ts";
+import { copyString, textBytes } from "./own-text.ts";
 
 /**
  * A map that is limited in bytes, including keys. Evicts the least recently used entries. For all caches that clients can
@@ -60,7 +60,7 @@ export function openLru<V>({ maxBytes, maxEntryBytes = maxBytes / 8, bytesOf, dr
       if (known !== undefined) remove(known);
       const cost = ENTRY_BYTES + textBytes(key) + (bytesOf?.(value) ?? 0);
       if (cost > maxEntryBytes) return;
-      const entry = { key: known?.key ?? ownText(key), value, bytes: cost };
+      const entry = { key: known?.key ?? copyString(key), value, bytes: cost };
       entries.set(entry.key, entry);
       bytes += cost;
       for (const oldest of entries.values()) {

@@ -2,7 +2,7 @@
  * A copy of a string. In V8, a substring keeps its source in memory, and a joined string both parts. So twenty characters
  * could keep a request body of 4 MB.
  */
-export function ownText(text: string): string {
+export function copyString(text: string): string {
   // V8 always copies shorter strings.
   return text.length < 13 ? text : JSON.parse(JSON.stringify(text));
 }

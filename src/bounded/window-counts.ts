@@ -1,4 +1,4 @@
-import { ownText } from "./own-text.ts";
+import { copyString } from "./own-text.ts";
 
 /**
  * Counts per key, in fixed windows. The window of a key starts when it is first counted. Limited in the number of keys, each
@@ -97,7 +97,7 @@ export function openWindowCounts({ now, maxKeys }: WindowCountsOptions): WindowC
   function begin(key: string, windows: Windows, current: Current): Window {
     const window = { since: current.time, consumed: 0 };
     if (makeRoom(current.time)) {
-      windows.open.set(ownText(key), window);
+      windows.open.set(copyString(key), window);
       size++;
       return window;
     }
@@ -122,7 +122,7 @@ export function openWindowCounts({ now, maxKeys }: WindowCountsOptions): WindowC
       const window = known ?? begin(key, windows, current);
       window.consumed += points;
       const [from, to] = window.consumed < max ? [windows.blocked, windows.open] : [windows.open, windows.blocked];
-      if (from.delete(key)) to.set(ownText(key), window);
+      if (from.delete(key)) to.set(copyString(key), window);
       return { consumed: window.consumed, endsInMs: window.since + windowMs - current.time };
     },
     size: () => size,

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { sharedPostgres } from "../../test/postgres.ts";
 import { failureOf, type TestEngine } from "../../test/suites/duckdb-engine.ts";
 import { fileLake, postgresLake, type TestLake, testWithLake, testWithPostgresLake } from "../../test/suites/lake.ts";
-import { turnedClock } from "../../test/turned-clock.ts";
+import { fakeClock } from "../../test/turned-clock.ts";
 import { NEVER_STOPPED } from "../engines/stop.ts";
 import type { ServiceEvent } from "../events.ts";
 import { statement } from "../sql/statement.ts";
@@ -23,7 +23,7 @@ interface Kept {
 }
 
 function keep({ engine }: TestEngine, { lake }: TestLake): Kept {
-  const clock = turnedClock();
+  const clock = fakeClock();
   const events: ServiceEvent[] = [];
   const upkeep = openLakeUpkeep({ engine, lake, now: clock.now, report: (event) => events.push(event) });
   return {
@@ -100,7 +100,7 @@ testWithPostgresLake("a leader that was stopped is refused, however much was cle
   await using ta = await made.open();
   await using tb = await made.open();
   await ta.sql("CREATE SCHEMA cache.s; CREATE TABLE cache.s.work (a INTEGER)");
-  const clock = turnedClock();
+  const clock = fakeClock();
   const options = { catalog: "cache", leaseMs: 9_000, after: clock.after, report: () => {}, changed: () => {} };
   const a = await openLeadership({ ...options, engine: ta.engine, id: "a", now: clock.now });
   const fence = a.fence();

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { sharedPostgres } from "../../test/postgres.ts";
 import { failureOf, type TestEngine } from "../../test/suites/duckdb-engine.ts";
 import { fileLake, postgresLake, testWithLake, testWithPostgresLake } from "../../test/suites/lake.ts";
-import { atRest, type TurnedClock, turnedClock } from "../../test/turned-clock.ts";
+import { type FakeClock, fakeClock, runPendingWork } from "../../test/turned-clock.ts";
 import { until } from "../../test/until.ts";
 import type { Engine } from "../engines/engine.ts";
 import { NEVER_STOPPED } from "../engines/stop.ts";
@@ -23,7 +23,7 @@ interface Contender {
 
 /** A clock, and how many of those who go by it are busy with the database. */
 interface Stage {
-  readonly clock: TurnedClock;
+  readonly clock: FakeClock;
   working: number;
 }
 
@@ -50,7 +50,7 @@ async function contend(engine: Engine, id: string, stage: Stage): Promise<Conten
   return { id, leadership, events, changes };
 }
 
-const newStage = (): Stage => ({ clock: turnedClock(), working: 0 });
+const newStage = (): Stage => ({ clock: fakeClock(), working: 0 });
 
 /** Turns the clock until something is so, and tells how long that took. While the database works, no time passes. */
 async function turnUntil(what: string, stage: Stage, check: () => boolean): Promise<number> {
@@ -60,7 +60,7 @@ async function turnUntil(what: string, stage: Stage, check: () => boolean): Prom
     if (tries > 10_000) throw new Error(`turned the clock in vain: ${what}`);
     await clock.advance(50);
     await until("the database has answered", () => stage.working === 0);
-    await atRest();
+    await runPendingWork();
   }
   return clock.now() - began;
 }

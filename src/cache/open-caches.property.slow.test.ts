@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { nameOf, RESULTS, type TestCaches, tableCache, testCaches } from "../../test/test-caches.ts";
-import { atRest } from "../../test/turned-clock.ts";
+import { runPendingWork } from "../../test/turned-clock.ts";
 import { RequestFailure } from "../failure.ts";
 import type { Lease } from "./caches.ts";
 
@@ -161,7 +161,7 @@ function run(test: TestCaches) {
   }
 
   async function check(): Promise<void> {
-    await atRest();
+    await runPendingWork();
     for (const lease of leases.keys()) expect(store.isThere(lease.snapshot)).toBe(true);
     expect(store.most().ofOne).toBeLessThanOrEqual(1);
     expect(store.most().refreshes).toBeLessThanOrEqual(2);

@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { snapshotOf } from "../../test/memory-store.ts";
 import { NEVER, nameOf, tableCache, testCaches } from "../../test/test-caches.ts";
-import { atRest, turnedClock } from "../../test/turned-clock.ts";
+import { fakeClock, runPendingWork } from "../../test/turned-clock.ts";
 
 const T = nameOf("t");
 const SECOND = 1_000;
@@ -131,7 +131,7 @@ describe("a schedule", () => {
   });
 
   test("at start what is too old is due at once, spread out; the rest when it is time; what is empty in a period", async () => {
-    const clock = turnedClock();
+    const clock = fakeClock();
     const names = Array.from({ length: 100 }, (_, index) => `t${index}`);
     const loaded = [
       ...names.map((table) => snapshotOf(nameOf(table), 1, clock.now() - 24 * HOUR)),
@@ -161,7 +161,7 @@ describe("a schedule", () => {
   });
 
   test("a read does not wait behind scheduled refreshes, not even behind its own", async () => {
-    const clock = turnedClock();
+    const clock = fakeClock();
     const definitions = Array.from({ length: 1_000 }, (_, index) => tableCache(`t${index}`, { scheduleMs: HOUR }));
     const loaded = definitions.map(({ name }) => snapshotOf(name, 1, clock.now() - 24 * HOUR));
     const { caches, read, store } = await testCaches({ clock, loaded, definitions });
@@ -206,7 +206,7 @@ describe("a schedule", () => {
 });
 
 test("1,000 caches in an hour: never more at once than allowed, each about 60 times, spread out, one timer", async () => {
-  const clock = turnedClock();
+  const clock = fakeClock();
   const definitions = Array.from({ length: 1_000 }, (_, index) => tableCache(`t${index}`, { scheduleMs: MINUTE }));
   const loaded = definitions.map(({ name }) => snapshotOf(name, 1, clock.now() - HOUR));
   const { caches, store } = await testCaches({ clock, loaded, definitions, random: numbers() });
@@ -240,7 +240,7 @@ test("1,000 caches in an hour: never more at once than allowed, each about 60 ti
 });
 
 test("1,000 unused caches cost no timer and little memory", async () => {
-  const clock = turnedClock();
+  const clock = fakeClock();
   const definitions = Array.from({ length: 1_000 }, (_, index) => tableCache(`t${index}`, { scheduleMs: HOUR }));
   const loaded = definitions.map(({ name }) => snapshotOf(name, 1, clock.now()));
   const before = usedHeap();
@@ -256,7 +256,7 @@ test("1,000 unused caches cost no timer and little memory", async () => {
 
 describe("warm-up", () => {
   test("fills what is empty, a few at a time, and tells how far it is", async () => {
-    const clock = turnedClock();
+    const clock = fakeClock();
     const definitions = Array.from({ length: 25 }, (_, index) => tableCache(`t${index}`));
     const loaded = [snapshotOf(nameOf("t7"), 1, clock.now())];
     const { caches, read, store, events } = await testCaches({ clock, definitions, loaded, warmUp: true });
@@ -286,10 +286,10 @@ describe("warm-up", () => {
   });
 
   test("is silent where nothing is empty, and when it is cut short", async () => {
-    const clock = turnedClock();
+    const clock = fakeClock();
     const full = await testCaches({ clock, loaded: [snapshotOf(T, 1, clock.now())], warmUp: true });
     full.caches.start();
-    await atRest();
+    await runPendingWork();
     expect(full.events).toEqual([]);
     await full.caches.close();
 

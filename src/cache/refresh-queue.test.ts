@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { atRest } from "../../test/turned-clock.ts";
+import { runPendingWork } from "../../test/turned-clock.ts";
 import { type Job, openRefreshQueue } from "./refresh-queue.ts";
 
 /** Jobs that end when they are told to, or stopped. */
@@ -19,7 +19,7 @@ function jobs() {
   });
   const end = async (name: string): Promise<void> => {
     ends.get(name)?.();
-    await atRest();
+    await runPendingWork();
   };
   return { begun, stopped, job, end };
 }
@@ -79,7 +79,7 @@ test("closing stops what runs and what waits, and lets nothing in", async () => 
   queue.add(job("background"), "background");
   await queue.close();
   queue.add(job("new"), "call");
-  await atRest();
+  await runPendingWork();
   expect(begun).toEqual(["running", "call"]);
   expect(stopped.toSorted()).toEqual(["background", "call", "new", "read", "running"]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NEVER, nameOf, RESULTS, testCaches } from "../../test/test-caches.ts";
-import { atRest } from "../../test/turned-clock.ts";
+import { runPendingWork } from "../../test/turned-clock.ts";
 import { RequestFailure } from "../failure.ts";
 import type { Lease } from "./caches.ts";
 
@@ -130,10 +130,10 @@ describe("after a write", () => {
     caches.invalidate(RESULTS);
     expect(old.isCurrent()).toBe(false);
     expect(await readResult("a")).toEqual(["miss", 1]);
-    await atRest();
+    await runPendingWork();
     expect(store.isThere(old.snapshot)).toBe(true);
     old.release();
-    await atRest();
+    await runPendingWork();
     expect(store.isThere(old.snapshot)).toBe(false);
     expect(await readResult("b")).toEqual(["miss", 1]);
     expect(await readResult("a")).toEqual(["hit", 1]);
@@ -193,7 +193,7 @@ describe("after a write", () => {
     caches.invalidate(RESULTS);
     store.fails({ kind: "refused-by-template", status: 403, message: "not yours" });
     await expect(result("a")).rejects.toMatchObject({ failure: { kind: "refused-by-template" } });
-    await atRest();
+    await runPendingWork();
     expect(store.results()).toEqual([]);
     store.fails(broken);
     await expect(result("a")).rejects.toMatchObject({ failure: broken });
@@ -344,7 +344,7 @@ describe("memory", () => {
     expect(leases.get("b")?.isCurrent()).toBe(true);
     await readResult("e");
     await readResult("f");
-    await atRest();
+    await runPendingWork();
     expect(store.results()).toHaveLength(4);
     expect(["a", "b", "c", "d"].filter((key) => leases.get(key)?.isCurrent())).toEqual(["a", "b"]);
   });
@@ -387,12 +387,12 @@ describe("memory", () => {
     const newer = result("a", { refresh: true });
     store.takes(0);
     for (const key of ["b", "c", "d", "e"]) await readResult(key);
-    await atRest();
+    await runPendingWork();
     expect(store.results()).toHaveLength(4);
     await clock.advance(100);
     (await newer).release();
     for (const key of ["f", "g", "h", "i"]) await readResult(key);
-    await atRest();
+    await runPendingWork();
     expect(store.results()).toHaveLength(4);
     expect(await readResult("a")).toEqual(["miss", 0]);
   });
@@ -402,13 +402,13 @@ describe("memory", () => {
     store.weighs(KIB);
     const leases = [];
     for (const key of ["a", "b", "c"]) leases.push(await result(key));
-    await atRest();
+    await runPendingWork();
     expect(store.results()).toHaveLength(3);
     expect(await readResult("a")).toEqual(["hit", 0]);
-    await atRest();
+    await runPendingWork();
     expect(store.results()).toHaveLength(3);
     for (const lease of leases) lease.release();
-    await atRest();
+    await runPendingWork();
     expect(store.results()).toHaveLength(2);
     expect(await readResult("a")).toEqual(["miss", 0]);
   });
@@ -425,10 +425,10 @@ describe("memory", () => {
     expect(one.snapshot).toBe(two.snapshot);
     expect([one.isCurrent(), one.state]).toEqual([false, "miss"]);
     one.release();
-    await atRest();
+    await runPendingWork();
     expect(store.isThere(two.snapshot)).toBe(true);
     two.release();
-    await atRest();
+    await runPendingWork();
     expect(store.results()).toHaveLength(1);
     expect(await readResult("small")).toEqual(["hit", 0]);
   });
@@ -436,7 +436,7 @@ describe("memory", () => {
   test("results without a size are counted all the same", async () => {
     const { readResult, store } = await testCaches({ maxBytes: 100 * KIB });
     for (let index = 0; index < 500; index++) await readResult(String(index));
-    await atRest();
+    await runPendingWork();
     expect(store.results()).toHaveLength(100);
   });
 
@@ -462,7 +462,7 @@ test("close drops every table without readers, and does not wait for a hanging d
   await caches.close();
   expect(store.results()).toEqual([lease.snapshot]);
   lease.release();
-  await atRest();
+  await runPendingWork();
   expect(store.results()).toEqual([lease.snapshot]);
   await expect(result("a")).rejects.toMatchObject({ failure: { kind: "draining" } });
 

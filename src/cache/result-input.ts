@@ -1,4 +1,4 @@
-import { ownText, textBytes } from "../bounded/own-text.ts";
+import { copyString, textBytes } from "../bounded/own-text.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { ResultDefinition } from "./snapshot-store.ts";
 
@@ -26,7 +26,7 @@ export function copyInput<T extends ResultDefinition>(result: T): T {
 
 function copyStatement({ sql, values }: Statement): Statement {
   return {
-    sql: ownText(sql),
-    values: values.map(({ type, value }) => ({ type, value: typeof value === "string" ? ownText(value) : value })),
+    sql: copyString(sql),
+    values: values.map(({ type, value }) => ({ type, value: typeof value === "string" ? copyString(value) : value })),
   };
 }

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { turnedClock } from "../../test/turned-clock.ts";
+import { fakeClock } from "../../test/turned-clock.ts";
 import { afterMs, openSchedule, scheduledTask } from "./schedule.ts";
 import { freshForMs, openTiming } from "./timing.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
 function opened() {
-  const clock = turnedClock();
+  const clock = fakeClock();
   const schedule = openSchedule(clock);
   const fired: string[] = [];
   const due = (name: string) => scheduledTask(() => fired.push(name));

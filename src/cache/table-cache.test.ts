@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { snapshotOf } from "../../test/memory-store.ts";
 import { nameOf, tableCache, testCaches } from "../../test/test-caches.ts";
-import { atRest, turnedClock } from "../../test/turned-clock.ts";
+import { fakeClock, runPendingWork } from "../../test/turned-clock.ts";
 import { RequestFailure } from "../failure.ts";
 import type { Snapshot } from "./cache.ts";
 
@@ -106,7 +106,7 @@ describe("after a write", () => {
     await read();
     caches.invalidate(T);
     caches.invalidate(T);
-    await atRest();
+    await runPendingWork();
     expect(store.begun).toHaveLength(1);
   });
 
@@ -238,17 +238,17 @@ describe("leases", () => {
     const [one, two] = [await table(), await table()];
     caches.invalidate(T);
     const newer = await table();
-    await atRest();
+    await runPendingWork();
     expect(store.isThere(one.snapshot)).toBe(true);
     one.release();
     one.release();
-    await atRest();
+    await runPendingWork();
     expect(store.isThere(two.snapshot)).toBe(true);
     two.release();
-    await atRest();
+    await runPendingWork();
     expect(store.isThere(two.snapshot)).toBe(false);
     newer.release();
-    await atRest();
+    await runPendingWork();
     expect(store.isThere(newer.snapshot)).toBe(true);
   });
 
@@ -279,7 +279,7 @@ describe("leases", () => {
     (await table()).release();
     one.release();
     two.release();
-    await atRest();
+    await runPendingWork();
     expect([store.isThere(one.snapshot), store.isThere(two.snapshot)]).toEqual([true, false]);
     await clock.advance(60 * MINUTE);
     expect(events.filter(({ kind }) => kind === "cache-drop-failed")).toEqual([
@@ -298,7 +298,7 @@ describe("leases", () => {
     store.refresh = () => Promise.resolve({ ...snapshot });
     caches.invalidate(T);
     expect(await read()).toEqual(["miss", 0]);
-    await atRest();
+    await runPendingWork();
     expect(store.isThere(snapshot)).toBe(true);
     expect(caches.statuses()).toMatchObject([{ snapshots: 1 }]);
   });
@@ -326,7 +326,7 @@ describe("retention", () => {
       if (index > 0) await opened.clock.advance(MINUTE);
       made.push(await opened.caches.refresh(T, new AbortController().signal));
     }
-    await atRest();
+    await runPendingWork();
     return { ...opened, there: () => made.map((snapshot) => opened.store.isThere(snapshot)) };
   }
 
@@ -346,7 +346,7 @@ describe("retention", () => {
   });
 
   test("collect does it now, and counts what has gone", async () => {
-    const clock = turnedClock();
+    const clock = fakeClock();
     const loaded = [1, 2, 3].map((id) => snapshotOf(T, id, clock.now() - MINUTE));
     const { caches, table, store } = await testCaches({ clock, loaded });
     const lease = await table();
@@ -358,7 +358,7 @@ describe("retention", () => {
 });
 
 test("what is there from before is served at once, and caches that are no longer defined are left alone", async () => {
-  const clock = turnedClock();
+  const clock = fakeClock();
   const other = snapshotOf(nameOf("other"), 7, clock.now());
   const { read, caches, store } = await testCaches({ clock, loaded: [other, snapshotOf(T, 1, clock.now() - 1)] });
   caches.start();
@@ -377,7 +377,7 @@ test("close interrupts what runs, turns away who waits, and reports nothing", as
   // One that comes behind a running refresh.
   caches.invalidate(T);
   waiting.push(table("t"));
-  await atRest();
+  await runPendingWork();
   const settled = Promise.allSettled(waiting);
   await caches.close();
   expect(await settled).toMatchObject(

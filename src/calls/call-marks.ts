@@ -1,4 +1,4 @@
-import type { RanQuery } from "./ran-query.ts";
+import type { LoggedQuery } from "./ran-query.ts";
 
 /** When a call reached each point, in milliseconds of `performance.now()`. Undefined if not reached, or skipped. */
 export interface CallMarks {
@@ -11,7 +11,7 @@ export interface CallMarks {
   /** The first rows have arrived, or the write is committed. */
   firstRow: number | undefined;
   /** The query, for the logs that show it. */
-  ran: RanQuery | undefined;
+  ran: LoggedQuery | undefined;
   /** Milliseconds spent in the database, including the queue but not waiting for a slow client. */
   readonly spentMs: () => number;
 }

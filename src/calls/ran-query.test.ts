@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { engine } from "../engines/index.ts";
 import type { ParamValue } from "../params/parameter.ts";
 import { compileTemplate } from "../sql/compile-template.ts";
-import { ranQuery } from "./ran-query.ts";
+import { loggedQuery } from "./ran-query.ts";
 
 const { dialect } = engine;
 
@@ -38,6 +38,6 @@ test.each([
     dialect,
   );
   expect(problems).toEqual([]);
-  const ran = ranQuery({ template, connections: ["db"] }, ({ name }) => values[name], { dialect });
+  const ran = loggedQuery({ template, connections: ["db"] }, ({ name }) => values[name], { dialect });
   expect([ran.sql(() => false), ran.parameters(() => false)]).toEqual([sql, parameters]);
 });

@@ -5,7 +5,7 @@ import { type Lookup, render } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
 
 /** The query of a call, for logs. It is rendered again on demand, so calls that are not logged cost nothing. */
-export interface RanQuery {
+export interface LoggedQuery {
   /** Names of the connections. */
   readonly connections: readonly string[];
   /** Contains placeholders instead of values, even where a value was rendered as text. */
@@ -14,11 +14,11 @@ export interface RanQuery {
   parameters(isRedacted: IsRedacted): readonly string[];
 }
 
-export function ranQuery(
+export function loggedQuery(
   { template, connections }: Pick<Endpoint, "template" | "connections">,
   lookup: Lookup,
   { dialect }: Pick<Engine, "dialect">,
-): RanQuery {
+): LoggedQuery {
   const statements = (values: Lookup): readonly Statement[] =>
     template === undefined ? [] : render(template, values, { dialect, bindsLiterals: true });
   return {

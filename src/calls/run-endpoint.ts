@@ -9,7 +9,13 @@ import type { Rows } from "../engines/rows.ts";
 import { type FieldError, RequestFailure } from "../failure.ts";
 import type { Page } from "../params/page.ts";
 import type { Params, RawParams } from "../params/parameter.ts";
-import { isLong, type ParamRules, type Validated, validateLong, validateParams } from "../params/validate-params.ts";
+import {
+  isLong,
+  type ParamRules,
+  type ValidationResult,
+  validateLong,
+  validateParams,
+} from "../params/validate-params.ts";
 import type { Spool } from "../spool/spool.ts";
 import type { SpooledFile } from "../spool/spooled-file.ts";
 import { type Lookup, render } from "../sql/render.ts";
@@ -33,7 +39,7 @@ import type { IdempotentResponses } from "./idempotency.ts";
 import type { CallNotes } from "./observed-call.ts";
 import { acceptFile, onlyRow } from "./one-row.ts";
 import { pagingOf, windowOf } from "./paging.ts";
-import { type RanQuery, ranQuery } from "./ran-query.ts";
+import { type LoggedQuery, loggedQuery } from "./ran-query.ts";
 
 /** One call to an endpoint, from any surface. */
 export interface Call {
@@ -212,7 +218,7 @@ function cachedRead(
   const { params, page, identity, deadline, marks } = input;
   if (cache.kind === "table") return readOf(endpoint, input, services.engine, snapshot);
   const statements = [selectAll(services, cache.name, snapshot)];
-  const noted = noteRendered(marks, () => ranQuery(endpoint, lookupOf(params, page, identity), services.engine));
+  const noted = noteRendered(marks, () => loggedQuery(endpoint, lookupOf(params, page, identity), services.engine));
   return {
     ...noted,
     connections: [],
@@ -244,7 +250,7 @@ interface ValidCall {
   readonly page: Page;
 }
 
-function requireValid(checked: Validated, { observed: { marks } }: Call): ValidCall {
+function requireValid(checked: ValidationResult, { observed: { marks } }: Call): ValidCall {
   if (!checked.ok) throw new RequestFailure({ kind: "invalid-params", errors: checked.errors });
   if (marks !== undefined) marks.validated = performance.now();
   return checked;
@@ -264,7 +270,7 @@ function readOf(
   };
   const { templatePage, window, separateTotal } = pagingOf(endpoint, page);
   const statements = statementsOf(endpoint, lookup(templatePage), engine);
-  const noted = noteRendered(marks, () => ranQuery(endpoint, lookup(templatePage), engine));
+  const noted = noteRendered(marks, () => loggedQuery(endpoint, lookup(templatePage), engine));
   return {
     ...noted,
     connections: endpoint.connections,
@@ -281,7 +287,7 @@ function readOf(
 }
 
 /** Marks the statements as rendered. The returned function marks the start of the query. */
-export function noteRendered(marks: CallMarks | undefined, ran: () => RanQuery): Pick<Read, "onStart"> {
+export function noteRendered(marks: CallMarks | undefined, ran: () => LoggedQuery): Pick<Read, "onStart"> {
   if (marks === undefined) return {};
   marks.ran = ran();
   marks.rendered = performance.now();

@@ -11,7 +11,7 @@ import type { Lookup } from "../sql/render.ts";
 import { withLeases } from "./cached-read.ts";
 import type { WriteResponse } from "./idempotency.ts";
 import { requireOne } from "./one-row.ts";
-import { ranQuery } from "./ran-query.ts";
+import { loggedQuery } from "./ran-query.ts";
 import { type Call, type CallServices, noteRendered, statementsOf, validateCall } from "./run-endpoint.ts";
 import { untilAborted } from "./until-aborted.ts";
 
@@ -46,7 +46,7 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
     const { transaction, returnsData, returns, statuses } = operation;
     const acceptRows = returns === "one" ? requireOne : undefined;
     const statements = statementsOf(verified, lookup, services.engine);
-    const { onStart } = noteRendered(marks, () => ranQuery(verified, lookup, services.engine));
+    const { onStart } = noteRendered(marks, () => loggedQuery(verified, lookup, services.engine));
     const write: Write = { connections, queueGroup, statements, transaction, returnsData, acceptRows, signal, onStart };
     const rethrow = (error: unknown): never => {
       throw statuses.constraintFailure === "client-error" ? asClientError(error) : error;

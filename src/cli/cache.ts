@@ -2,7 +2,7 @@ import { cacheKey } from "../cache/cache.ts";
 import type { CacheStatus, Caches } from "../cache/caches.ts";
 import { oneLine } from "../config/problem.ts";
 import { RequestFailure } from "../failure.ts";
-import { printable, printableLines } from "../printable.ts";
+import { escapeUnprintable, escapeUnprintableInLines } from "../printable.ts";
 import type { Service } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { projectOptionsHelp, readOptionsAndNames } from "./options.ts";
@@ -76,11 +76,11 @@ async function refreshAll(caches: Caches, names: readonly string[], runtime: Run
       const { rows } = await caches.refresh(name, NEVER_ABORTED);
       const ms = Math.round(performance.now() - startedAt);
       const progress = `${index + 1} of ${wanted.length}: ${label}, ${rows} rows in ${ms} ms`;
-      runtime.stdout.write(`${printable(progress)}\n`);
+      runtime.stdout.write(`${escapeUnprintable(progress)}\n`);
     } catch (error) {
       const failure = error instanceof RequestFailure ? error.failure : undefined;
       const reason = failure?.kind === "query-failed" ? failure.message : (failure?.kind ?? String(error));
-      runtime.stderr.write(`${printable(`${label}: ${oneLine(reason)}`)}\n`);
+      runtime.stderr.write(`${escapeUnprintable(`${label}: ${oneLine(reason)}`)}\n`);
       code = exitCodes.unavailable;
     }
   }
@@ -133,18 +133,18 @@ async function recordedError({ name }: CacheStatus, { engine, cacheCatalog }: Se
 
 function printEntries(entries: readonly Entry[], json: boolean, { stdout }: Runtime): void {
   if (json) {
-    stdout.write(`${printableLines(JSON.stringify(entries, null, 2))}\n`);
+    stdout.write(`${escapeUnprintableInLines(JSON.stringify(entries, null, 2))}\n`);
     return;
   }
   const header = ["table", "mode", "snapshots", "rows", "age", "next refresh", "last error"];
   const lines = entries.map(({ table, mode, snapshots, rows, ageSeconds, nextRefresh, lastError }) => [
-    printable(table),
+    escapeUnprintable(table),
     mode,
     String(snapshots),
     rows === null ? "" : String(rows),
     ageSeconds === null ? "empty" : ageOf(ageSeconds),
     nextRefresh ?? "",
-    printable(oneLine(lastError ?? "")),
+    escapeUnprintable(oneLine(lastError ?? "")),
   ]);
   // A terminal gets aligned columns. Any other output gets tabs.
   if (!stdout.isTerminal) {

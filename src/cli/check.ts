@@ -1,7 +1,7 @@
 import { loadProject } from "../config/load-project.ts";
-import { hasErrors, inOrder, oneLine, type Problem } from "../config/problem.ts";
+import { hasErrors, oneLine, type Problem, sortProblems } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
-import { printable, printableLines } from "../printable.ts";
+import { escapeUnprintable, escapeUnprintableInLines } from "../printable.ts";
 import { applyStrict, type OpenedService, openService } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { loadOptionsOf, type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
@@ -28,10 +28,10 @@ Example:
     const opened = await findProblems(options, options.flags.has("offline"), runtime);
     const found = { ...opened, problems: applyStrict(opened.problems, options.flags.has("strict")) };
     if (options.flags.has("json")) {
-      runtime.stdout.write(`${printableLines(JSON.stringify(reportOf(found), null, 2))}\n`);
+      runtime.stdout.write(`${escapeUnprintableInLines(JSON.stringify(reportOf(found), null, 2))}\n`);
     } else {
       printProblems(found.problems, runtime.stderr);
-      if (found.unreachable !== undefined) runtime.stderr.write(`${printable(oneLine(found.unreachable))}\n`);
+      if (found.unreachable !== undefined) runtime.stderr.write(`${escapeUnprintable(oneLine(found.unreachable))}\n`);
       if (exitCodeOf(found) === exitCodes.done) {
         const warnings =
           found.problems.length === 0 ? "no problems" : `no errors, ${pluralize(found.problems.length, "warning")}`;
@@ -83,7 +83,7 @@ function exitCodeOf({ problems, unreachable }: CheckResult): ExitCode {
 
 function reportOf({ problems, endpoints, unreachable }: CheckResult): unknown {
   return {
-    problems: inOrder(problems).map(({ severity, location, path, message }) => ({
+    problems: sortProblems(problems).map(({ severity, location, path, message }) => ({
       severity,
       ...location,
       path,

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { openFiles } from "../config/files.ts";
-import { formatProblem, inOrder, type Location, oneLine, type Problem } from "../config/problem.ts";
-import { printable, printableLines } from "../printable.ts";
+import { formatProblem, type Location, oneLine, type Problem, sortProblems } from "../config/problem.ts";
+import { escapeUnprintable, escapeUnprintableInLines } from "../printable.ts";
 import type { Output } from "./command.ts";
 
 const RED = "\u001b[31m";
@@ -11,7 +11,7 @@ const RESET = "\u001b[0m";
 
 /** Prints each problem on a line, ordered by file and line, in colour on a terminal. */
 export function printProblems(problems: readonly Problem[], output: Output): void {
-  for (const problem of inOrder(problems)) output.write(`${lineOf(problem, output)}\n`);
+  for (const problem of sortProblems(problems)) output.write(`${lineOf(problem, output)}\n`);
 }
 
 /** Like `printProblems`, but on a terminal, it also prints the source line, with a mark below the column. */
@@ -21,7 +21,7 @@ export function printProblemsInSource(problems: readonly Problem[], output: Outp
     return;
   }
   const files = openFiles(cwd);
-  for (const problem of inOrder(problems)) {
+  for (const problem of sortProblems(problems)) {
     output.write(`${lineOf(problem, output)}\n`);
     const text = files.read(resolve(cwd, problem.location.file));
     const excerpt = text.ok ? excerptOf(text.text, problem.location) : undefined;
@@ -31,7 +31,7 @@ export function printProblemsInSource(problems: readonly Problem[], output: Outp
 }
 
 function lineOf(problem: Problem, { isTerminal }: Output): string {
-  const line = printable(oneLine(formatProblem(problem)));
+  const line = escapeUnprintable(oneLine(formatProblem(problem)));
   return isTerminal ? `${colourOf(problem)}${line}${RESET}` : line;
 }
 
@@ -50,7 +50,7 @@ export function excerptOf(
   if (source === undefined || source.trim() === "" || column > LONGEST_EXCERPT) return undefined;
   const number = `${line} | `;
   // Tabs stay tabs in both lines, so that the mark is below its column.
-  const before = printableLines(source.slice(0, column - 1)).replace(/[^\t]/g, " ");
-  const shown = printableLines(source.slice(0, LONGEST_EXCERPT));
+  const before = escapeUnprintableInLines(source.slice(0, column - 1)).replace(/[^\t]/g, " ");
+  const shown = escapeUnprintableInLines(source.slice(0, LONGEST_EXCERPT));
   return { line: `  ${number}${shown}`, mark: `  ${" ".repeat(number.length)}${before}^` };
 }

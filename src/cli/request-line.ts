@@ -1,4 +1,4 @@
-import { printable } from "../printable.ts";
+import { escapeUnprintable } from "../printable.ts";
 import type { FinishedRequest } from "../rest/watch-request.ts";
 import type { Output } from "./command.ts";
 
@@ -21,7 +21,7 @@ export function requestLine(
   { isTerminal }: Output,
 ): string | undefined {
   if (PAGE_REQUESTS.test(requested)) return undefined;
-  const path = printable(call === undefined ? shorten(requested) : routeOf(call));
+  const path = escapeUnprintable(call === undefined ? shorten(requested) : routeOf(call));
   const rows = call?.rows === undefined ? "" : `${call.rows} row${call.rows === 1 ? "" : "s"}`;
   const time = `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
   const cache = call?.cache ?? "";

@@ -2,7 +2,7 @@ import { loadProject } from "../config/load-project.ts";
 import { hasErrors, oneLine, type Problem } from "../config/problem.ts";
 import type { LoadedProject, MainConfig } from "../config/project.ts";
 import { openLogger } from "../log/logger.ts";
-import { printable } from "../printable.ts";
+import { escapeUnprintable } from "../printable.ts";
 import type { FinishedRequest } from "../rest/watch-request.ts";
 import { applyStrict } from "../service/service.ts";
 import type { Address } from "../serving/open-surfaces.ts";
@@ -54,7 +54,7 @@ export async function runServer(
     case "problems":
       return exitCodes.problem;
     case "unavailable":
-      stderr.write(`${printable(oneLine(end.message))}\n`);
+      stderr.write(`${escapeUnprintable(oneLine(end.message))}\n`);
       return exitCodes.unavailable;
   }
 }

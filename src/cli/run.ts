@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { suggestion } from "../config/suggest.ts";
-import { printableLines } from "../printable.ts";
+import { escapeUnprintableInLines } from "../printable.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { commands } from "./index.ts";
 
@@ -24,7 +24,7 @@ export async function runCommandLine(args: readonly string[], runtime: Runtime):
     return await runCommand(findCommand(isCheck ? "check" : "serve"), others, runtime);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    runtime.stderr.write(`eider: ${printableLines(error.message)}\nTry: eider --help\n`);
+    runtime.stderr.write(`eider: ${escapeUnprintableInLines(error.message)}\nTry: eider --help\n`);
     return exitCodes.usage;
   }
 }

@@ -2,7 +2,7 @@ import { loadProject } from "../config/load-project.ts";
 import { hasErrors, oneLine } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
-import { printable } from "../printable.ts";
+import { escapeUnprintable } from "../printable.ts";
 import { type OpenOptions, openService, type Service } from "../service/service.ts";
 import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { loadOptionsOf, type ProjectOptions } from "./options.ts";
@@ -32,7 +32,7 @@ export async function withProject(
   printProblems(problems, stderr);
   if (hasErrors(problems)) return exitCodes.problem;
   if (service === undefined) {
-    stderr.write(`${printable(oneLine(unreachable))}\n`);
+    stderr.write(`${escapeUnprintable(oneLine(unreachable))}\n`);
     return exitCodes.unavailable;
   }
   try {

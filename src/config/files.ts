@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import type { RemoteListing, RemoteText } from "../engines/engine.ts";
 import { errorCode } from "../error-message.ts";
-import { shownAddress } from "../secrets.ts";
+import { redactUrl } from "../secrets.ts";
 import { isRemote } from "./remote-address.ts";
 
 export type FileText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly why: ReadFailure };
@@ -61,7 +61,7 @@ export function openFiles(cwd: string, remote: RemoteCopies = NO_COPIES): Files 
   }
 
   return {
-    display: (file) => (isRemote(file) ? shownAddress(file) : displayPath(file, here)),
+    display: (file) => (isRemote(file) ? redactUrl(file) : displayPath(file, here)),
     read(file) {
       if (isRemote(file)) return readCopy(remote, file);
       requestedFiles.add(file);
@@ -119,7 +119,7 @@ export async function fileIdentity(path: string): Promise<string | undefined> {
 }
 
 /** Undefined if the file cannot be read. */
-export function textOf(file: string): string | undefined {
+export function readTextFile(file: string): string | undefined {
   const found = readText(file);
   return found.ok ? found.text : undefined;
 }

@@ -7,7 +7,7 @@ import { openIncludes } from "./includes.ts";
 import { compileMain, type Overrides } from "./main-config.ts";
 import { type MainFile, readMainFile } from "./main-file.ts";
 import { warnAboutOpenEntry, warnAboutUnservedEntries } from "./mcp-entry.ts";
-import { formatProblem, inOrder, type KeyPath, type Problem } from "./problem.ts";
+import { formatProblem, type KeyPath, type Problem, sortProblems } from "./problem.ts";
 import type { LoadedProject, MainConfig, Project } from "./project.ts";
 import { canBeListed, insecureAddressWarning } from "./remote-address.ts";
 import { openRemoteCopies } from "./remote-copies.ts";
@@ -37,7 +37,7 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
       const problems: Problem[] = [];
       const files = openFiles(options.cwd, remote);
       const project = readProject(options, files, (problem) => problems.push(problem));
-      const sorted = inOrder(withoutDuplicates(problems));
+      const sorted = sortProblems(withoutDuplicates(problems));
       const errors = sorted.filter(({ severity }) => severity === "error");
       // Each pass may find names of further remote files. Without connections, they would be read without credentials.
       const canRead = options.isOffline !== true && project !== undefined && !affectsAll(project.main, errors);

@@ -40,7 +40,7 @@ export function oneLine(message: string): string {
 }
 
 /** Sorted by file and position. */
-export function inOrder(problems: readonly Problem[]): readonly Problem[] {
+export function sortProblems(problems: readonly Problem[]): readonly Problem[] {
   return problems.toSorted(
     ({ location: a }, { location: b }) =>
       Number(a.file > b.file) - Number(a.file < b.file) || a.line - b.line || a.column - b.column,

@@ -43,7 +43,7 @@ function pathParameters(endpoint: Endpoint, { placeholders }: ParameterContext):
       in: "path",
       required: true,
       description: parameter.description,
-      schema: parameterSchema({ ...parameter, default: undefined }, validatedIn(endpoint, name)),
+      schema: parameterSchema({ ...parameter, default: undefined }, appliedValidatorsOf(endpoint, name)),
     });
   });
 }
@@ -55,7 +55,7 @@ function declaredParameter(parameter: Parameter, endpoint: Endpoint, { limits }:
     in: location,
     required: isRequired(parameter) || undefined,
     description,
-    schema: parameterSchema(parameter, validatedIn(endpoint, name), ownRules(parameter, endpoint, limits)),
+    schema: parameterSchema(parameter, appliedValidatorsOf(endpoint, name), ownRules(parameter, endpoint, limits)),
   });
 }
 
@@ -66,7 +66,7 @@ function ownRules({ name, in: location }: Parameter, endpoint: Endpoint, limits:
 }
 
 /** With `validate-before-write: false`, only enums that become part of the SQL are checked. */
-export function validatedIn({ operation, template }: Endpoint, name: string): AppliedValidators {
+export function appliedValidatorsOf({ operation, template }: Endpoint, name: string): AppliedValidators {
   if (operation.kind === "read" || operation.validateBeforeWrite) return "all";
   return template?.enforcedEnums.has(name) === true ? "lists" : "nothing";
 }
@@ -142,7 +142,7 @@ export function requestBodyOf(endpoint: Endpoint, name: string, components: Comp
 }
 
 function fieldSchema(field: Parameter, endpoint: Endpoint): JsonObject {
-  const schema = parameterSchema(field, validatedIn(endpoint, field.name));
+  const schema = parameterSchema(field, appliedValidatorsOf(endpoint, field.name));
   return field.description === undefined
     ? schema
     : { ...schema, description: [field.description, schema["description"]].filter(Boolean).join(" ") };

@@ -58,7 +58,7 @@ export function withoutCache(names: readonly CacheName[], name: CacheName | unde
 }
 
 /** Sorts the refreshes, each after those whose tables it reads. Refreshes that read each other's tables are problems. */
-export function inOrderOfReads(refreshes: readonly CompiledRefresh[]): {
+export function sortRefreshes(refreshes: readonly CompiledRefresh[]): {
   readonly refreshes: readonly CompiledRefresh[];
   readonly problems: readonly Problem[];
 } {

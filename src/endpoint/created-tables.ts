@@ -36,7 +36,7 @@ export interface TolerantPlanner {
   hasMissed(): boolean;
 }
 
-export function toleratingMissing(engine: Engine, created: ReadonlySet<string>): TolerantPlanner {
+export function tolerateMissingTables(engine: Engine, created: ReadonlySet<string>): TolerantPlanner {
   let missed = false;
   const plan = async (statements: readonly Statement[]): Promise<StatementProblem | undefined> => {
     const problem = await engine.plan(statements);

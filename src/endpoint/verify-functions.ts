@@ -28,7 +28,7 @@ function macrosOfTemplates(endpoints: readonly Endpoint[], dialect: Dialect): Us
 }
 
 /** Recompiles an endpoint with `dialect`. Returns only the problems that compiling it with `known` does not find. */
-export function withFunctions(
+export function recompileEndpoint(
   endpoint: Endpoint,
   dialect: Dialect,
   known: Dialect,

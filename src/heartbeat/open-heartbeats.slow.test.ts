@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Files, serviceFrom, type TestService } from "../../test/service.ts";
-import { type TurnedClock, turnedClock } from "../../test/turned-clock.ts";
+import { type FakeClock, fakeClock } from "../../test/turned-clock.ts";
 import { until } from "../../test/until.ts";
 import type { ServiceEvent } from "../events.ts";
 import { type HeartbeatEndpoint, type Heartbeats, openHeartbeats } from "./open-heartbeats.ts";
@@ -17,7 +17,7 @@ function beating(name: string, sql: string, yaml = "heartbeat: {}\n"): Files {
 }
 
 interface Turned {
-  readonly clock: TurnedClock;
+  readonly clock: FakeClock;
   readonly heartbeats: Heartbeats;
   readonly events: readonly ServiceEvent[];
 }
@@ -31,7 +31,7 @@ const beatingOf = ({ service }: TestService): readonly HeartbeatEndpoint[] =>
 /** The heartbeats of a service, by a clock that the test turns; those that it has by itself rest. */
 function turned(served: TestService): Turned {
   served.observation.surface.hold();
-  const clock = turnedClock();
+  const clock = fakeClock();
   const events: ServiceEvent[] = [];
   const heart = { services: served.service, endpoints: beatingOf(served), intervalMs: 30_000 };
   const report = (event: ServiceEvent) => events.push(event);

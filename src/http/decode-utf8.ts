@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
-import { SHORT, type Sliced } from "../slices.ts";
+import { MAX_UNSLICED, type Sliced } from "../slices.ts";
 
 /** Bytes to decode before yielding to other requests. Many, because decoding is fast. */
-const STEP = 8 * SHORT;
+const STEP = 8 * MAX_UNSLICED;
 
 /** Undefined if the bytes are not UTF-8. */
 export function* decodeUtf8(bytes: Buffer): Sliced<string | undefined> {

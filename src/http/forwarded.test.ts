@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { connect } from "node:tls";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ask } from "../../test/ask.ts";
+import { sendRequest } from "../../test/ask.ts";
 import { makeCertificate } from "../../test/certificates.ts";
 import { projectFolder } from "../../test/project-folder.ts";
 import { openSocket } from "../../test/socket.ts";
@@ -299,7 +299,10 @@ describe("over real sockets", () => {
     );
     const [answer] = await socket.take(1);
     expect(JSON.parse(answer?.body ?? "")).toEqual({ address: "203.0.113.9", isSecure: true, host: "b" });
-    expect(JSON.parse(String((await ask(listener.url)).body))).toMatchObject({ address: "127.0.0.1", isSecure: false });
+    expect(JSON.parse(String((await sendRequest(listener.url)).body))).toMatchObject({
+      address: "127.0.0.1",
+      isSecure: false,
+    });
     socket.close();
     await listener.close();
   });

@@ -2,7 +2,7 @@ import { oneLine } from "../config/problem.ts";
 import type { LogLevel } from "../config/schema/main.ts";
 import type { ServiceEvent } from "../events.ts";
 import { type Failure, logMessage } from "../failure.ts";
-import { printable } from "../printable.ts";
+import { escapeUnprintable } from "../printable.ts";
 
 export interface Logger {
   readonly report: (event: ServiceEvent) => void;
@@ -32,12 +32,12 @@ export function openLogger(options: {
       if (LEVELS[level] < threshold) return;
       const time = options.now().toISOString();
       if (options.format === "json") {
-        options.write(`${printable(JSON.stringify({ time, level, message, ...fields }))}\n`);
+        options.write(`${escapeUnprintable(JSON.stringify({ time, level, message, ...fields }))}\n`);
         return;
       }
       const details = Object.entries(fields).map(([name, value]) => ` ${name}=${oneLine(value)}`);
       const line = `${time.slice(11, 19)} ${level.padEnd(5)} ${oneLine(message)}${details.join("")}`;
-      options.write(`${printable(line)}\n`);
+      options.write(`${escapeUnprintable(line)}\n`);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { type IsRedacted, redaction } from "../audit/redaction.ts";
 import { eachPhase } from "../calls/call-marks.ts";
 import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
-import type { RanQuery } from "../calls/ran-query.ts";
+import type { LoggedQuery } from "../calls/ran-query.ts";
 import type { Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { type Mask, maskOf } from "../secrets.ts";
@@ -38,7 +38,7 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
     report({ kind: "slow-call", requestId, endpoint, ms, phases, sql, traceparent: traceparentOf(call) });
   }
 
-  function reportQuery(call: ObservedCall, ran: RanQuery, { status }: CallEnd): void {
+  function reportQuery(call: ObservedCall, ran: LoggedQuery, { status }: CallEnd): void {
     const { requestId, endpoint, rows, marks } = call;
     const { withParameters, mask, isRedacted } = rules;
     const connections = ran.connections.filter((name) => rules.logged.has(name));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { as, namedGate } from "../../test/mcp-access.ts";
+import { accessByName, asUser } from "../../test/mcp-access.ts";
 import { mcpServer } from "../../test/mcp-server.ts";
 import type { Failure } from "../failure.ts";
 
@@ -23,14 +23,14 @@ test.each<[Failure, number, string | null]>([
 });
 
 test("access is checked for every message; a session is not a credential", async () => {
-  const access = namedGate();
+  const access = accessByName();
   await using mcp = await mcpServer({ access });
-  const begun = await mcp.post({ ...PING, method: "initialize", params: {} }, as("ann"));
+  const begun = await mcp.post({ ...PING, method: "initialize", params: {} }, asUser("ann"));
   const session = { "Mcp-Session-Id": begun.headers.get("mcp-session-id") ?? "" };
   const read = { ...PING, method: "resources/read", params: { uri: "test://static-text" } };
   expect((await mcp.post(read, session)).status).toBe(401);
   expect((await mcp.post({ jsonrpc: "2.0", method: "notifications/initialized" }, session)).status).toBe(401);
-  expect((await mcp.post(read, { ...session, ...as("ann") })).status).toBe(200);
+  expect((await mcp.post(read, { ...session, ...asUser("ann") })).status).toBe(200);
   expect((await mcp.modern("tools/call", { name: "greet" })).status).toBe(401);
   const twice = new Headers({ "Content-Type": "application/json" });
   twice.append("Authorization", "Bearer ann");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { as, namedGate } from "../../test/mcp-access.ts";
+import { accessByName, asUser } from "../../test/mcp-access.ts";
 import { MODERN_META, mcpServer } from "../../test/mcp-server.ts";
 
 const ping = (id: unknown) => ({ jsonrpc: "2.0", id, method: "ping" });
@@ -46,7 +46,7 @@ test("messages that must not be in a batch are rejected, the others run", async 
 });
 
 test("if one method is not allowed, none runs, and the HTTP status says so", async () => {
-  const access = namedGate(["ping"]);
+  const access = accessByName(["ping"]);
   await using mcp = await mcpServer({ access });
   const response = await mcp.post(`[${JSON.stringify(ping(1))},${echo(2, "1")},${JSON.stringify(NOTE)}]`);
   expect([response.status, response.headers.get("www-authenticate")]).toEqual([
@@ -62,7 +62,7 @@ test("if one method is not allowed, none runs, and the HTTP status says so", asy
     ["tools/call", "echo"],
     ["notifications/initialized", undefined],
   ]);
-  expect((await mcp.post([ping(1)], as("ann"))).status).toBe(200);
+  expect((await mcp.post([ping(1)], asUser("ann"))).status).toBe(200);
 });
 
 test("an unknown session rejects the whole batch", async () => {

@@ -1,7 +1,7 @@
 import type { RawValue } from "../params/parameter.ts";
 import { membersOf, readMembers } from "../params/read-members.ts";
 import { scanJson } from "../params/scan-json.ts";
-import { atOnce, inSlices, type Sliced } from "../slices.ts";
+import { runAtOnce, runInSlices, type Sliced } from "../slices.ts";
 import type { JsonText } from "./mcp-service.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -51,7 +51,7 @@ const MAX_ARGUMENTS = 1_000;
 
 /** Parses a message or a batch. A long one is parsed in slices. */
 export function parseMessages(text: string): ParseResult | Promise<ParseResult> {
-  return text.length <= MAX_WHOLE ? parseWhole(text) : inSlices(parseSliced(text));
+  return text.length <= MAX_WHOLE ? parseWhole(text) : runInSlices(parseSliced(text));
 }
 
 function parseWhole(text: string): ParseResult {
@@ -61,7 +61,7 @@ function parseWhole(text: string): ParseResult {
   } catch {
     return { kind: "not-json" };
   }
-  return Array.isArray(value) ? atOnce(parseSliced(text)) : { kind: "one", message: readMessage(value, text) };
+  return Array.isArray(value) ? runAtOnce(parseSliced(text)) : { kind: "one", message: readMessage(value, text) };
 }
 
 /** Parses a message of any length, or a batch. */

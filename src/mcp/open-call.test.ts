@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { as, namedGate } from "../../test/mcp-access.ts";
+import { accessByName, asUser } from "../../test/mcp-access.ts";
 import { readEvents } from "../../test/mcp-events.ts";
 import { testRegistry } from "../../test/mcp-registry.ts";
 import { MODERN_META, mcpServer } from "../../test/mcp-server.ts";
-import { turnedClock } from "../../test/turned-clock.ts";
+import { fakeClock } from "../../test/turned-clock.ts";
 import { until } from "../../test/until.ts";
 import { RequestFailure } from "../failure.ts";
 import type { McpCall, McpService, ToolResult } from "./mcp-service.ts";
@@ -40,7 +40,7 @@ const cancelled = (requestId: unknown) => ({
 });
 
 test("progress always grows, even without news, and precedes the response", async () => {
-  const clock = turnedClock();
+  const clock = fakeClock();
   const { service, calls, finish } = held();
   await using mcp = await mcpServer({ service, after: clock.after, now: clock.now });
   const pending = mcp.post(call(1, { progressToken: 12345 }), STREAM);
@@ -115,9 +115,9 @@ test("a modern client cancels its call by disconnecting", async () => {
 
 test("a legacy client cancels its own calls by notification, not by disconnecting", async () => {
   const { service, calls } = held();
-  await using mcp = await mcpServer({ service, access: namedGate() });
+  await using mcp = await mcpServer({ service, access: accessByName() });
   const stop = new AbortController();
-  const headers = { "Content-Type": "application/json", ...as("ann") };
+  const headers = { "Content-Type": "application/json", ...asUser("ann") };
   const disconnected = fetch(mcp.url, {
     method: "POST",
     headers,
@@ -127,10 +127,10 @@ test("a legacy client cancels its own calls by notification, not by disconnectin
   await until("the call", () => calls.length === 1);
   stop.abort();
   await expect(disconnected).rejects.toThrow();
-  await mcp.post(cancelled(1), as("ann"));
-  await mcp.post(cancelled("1"), as("bob"));
+  await mcp.post(cancelled(1), asUser("ann"));
+  await mcp.post(cancelled("1"), asUser("bob"));
   expect(calls[0]?.signal.aborted).toBe(false);
-  await mcp.post(cancelled("1"), as("ann"));
+  await mcp.post(cancelled("1"), asUser("ann"));
   expect(calls[0]?.signal.aborted).toBe(true);
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { turnedClock } from "../../test/turned-clock.ts";
+import { fakeClock } from "../../test/turned-clock.ts";
 import { MAX_SUBSCRIBED_URI_LENGTH, MAX_SUBSCRIPTIONS, openSessions } from "./sessions.ts";
 
 const ann = { owner: "ann", client: "ann" };
@@ -7,7 +7,7 @@ const anonymous = { owner: "", client: "10.0.0.1" };
 const a = { owner: "a", client: "a" };
 
 function opened(limits?: { readonly total: number; readonly perClient: number }) {
-  const clock = turnedClock();
+  const clock = fakeClock();
   let count = 0;
   const options = { now: clock.now, randomId: () => `s${++count}` };
   return { clock, sessions: openSessions(limits === undefined ? options : { ...options, limits }) };

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { namedGate } from "../../test/mcp-access.ts";
+import { accessByName } from "../../test/mcp-access.ts";
 import { testRegistry } from "../../test/mcp-registry.ts";
 import { MODERN_META, mcpServer, mcpSettings, openGate } from "../../test/mcp-server.ts";
 import { until } from "../../test/until.ts";
@@ -36,7 +36,7 @@ const call = (id: unknown, name: string, args: object = {}, meta: object = {}) =
 });
 
 test("each message has its own protocol, the output is lines of JSON, and the end waits for responses", async () => {
-  await using mcp = await mcpServer({ access: namedGate() });
+  await using mcp = await mcpServer({ access: accessByName() });
   const client = pipe(mcp.server);
   client.send({ jsonrpc: "2.0", id: 1, method: "server/discover", params: { _meta: MODERN_META } });
   client.send({ jsonrpc: "2.0", id: 2, method: "initialize", params: { protocolVersion: "2025-11-25" } });
@@ -64,7 +64,7 @@ test("each message has its own protocol, the output is lines of JSON, and the en
 });
 
 test("a given identity skips the access check", async () => {
-  const access = namedGate();
+  const access = accessByName();
   const service = testRegistry();
   const seen: unknown[] = [];
   await using mcp = await mcpServer({
@@ -138,7 +138,7 @@ test("a line may arrive in pieces, and one that is too long is rejected without 
 });
 
 test("without an identity, the client has anonymous access", async () => {
-  const access = namedGate(["tools/list"]);
+  const access = accessByName(["tools/list"]);
   await using mcp = await mcpServer({ access });
   const client = pipe(mcp.server, anonymous);
   client.send({ jsonrpc: "2.0", id: 1, method: "tools/list" });

@@ -1,4 +1,4 @@
-import { atOnce, SHORT, type Sliced, waitFor } from "../slices.ts";
+import { MAX_UNSLICED, runAtOnce, type Sliced, waitFor } from "../slices.ts";
 import { scanForInjection } from "./injection-scan.ts";
 import type { CheckResult, Parameter, ParamValue, Validator } from "./parameter.ts";
 
@@ -20,12 +20,12 @@ const onAnotherThread: Check = (validator, text) => validator.checkOnThread?.(te
 
 /** Checks a value or a default. Every validator must pass. The first one determines the type. */
 export function checkText(parameter: Parameter, text: string): CheckedText {
-  return atOnce(checkInSlices(parameter, text, onThisThread));
+  return runAtOnce(checkInSlices(parameter, text, onThisThread));
 }
 
 /** Like `checkText`, but in slices, for a string that may be long. */
 export function checkLongText(parameter: Parameter, text: string): Sliced<CheckedText> {
-  return checkInSlices(parameter, text, text.length <= SHORT ? onThisThread : onAnotherThread);
+  return checkInSlices(parameter, text, text.length <= MAX_UNSLICED ? onThisThread : onAnotherThread);
 }
 
 function* checkInSlices({ validators }: Parameter, text: string, check: Check): Sliced<CheckedText> {

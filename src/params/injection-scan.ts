@@ -1,4 +1,4 @@
-import { atOnce, SHORT, type Sliced } from "../slices.ts";
+import { MAX_UNSLICED, runAtOnce, type Sliced } from "../slices.ts";
 import {
   AFTER_COMMENT,
   AFTER_QUOTE,
@@ -30,7 +30,7 @@ const STEP = 1_024;
 
 /** Scans without yielding, for short text, or text that does not come from a client. */
 export function looksLikeInjection(text: string): boolean {
-  return atOnce(scanForInjection(text));
+  return runAtOnce(scanForInjection(text));
 }
 
 /**
@@ -168,7 +168,7 @@ function* withoutLineComments(text: string): Sliced<string> {
   let kept = "";
   let from = 0;
   for (let at = 1; at < text.length; ) {
-    at = nextCommentStart(text, at, at + SHORT);
+    at = nextCommentStart(text, at, at + MAX_UNSLICED);
     yield;
     const before = text.slice(Math.max(from, at - BEFORE_COMMENT_LENGTH), at);
     const inside = at + (text.charCodeAt(at) === HASH ? 1 : 2);
@@ -199,10 +199,10 @@ function mayStartComment(text: string, at: number): boolean {
 const SPACES = /[\s\p{Cc}]+/gu;
 
 function* withSingleSpaces(text: string): Sliced<string> {
-  if (text.length <= SHORT) return text.replace(SPACES, " ");
+  if (text.length <= MAX_UNSLICED) return text.replace(SPACES, " ");
   let plain = "";
-  for (let from = 0; from < text.length; from += SHORT) {
-    const part = text.slice(from, from + SHORT).replace(SPACES, " ");
+  for (let from = 0; from < text.length; from += MAX_UNSLICED) {
+    const part = text.slice(from, from + MAX_UNSLICED).replace(SPACES, " ");
     plain += plain.endsWith(" ") && part.startsWith(" ") ? part.slice(1) : part;
     yield;
   }

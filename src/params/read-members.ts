@@ -1,4 +1,4 @@
-import { atOnce, type Sliced } from "../slices.ts";
+import { runAtOnce, type Sliced } from "../slices.ts";
 import type { RawValue } from "./parameter.ts";
 import { decodeString, type JsonKind, scanJson } from "./scan-json.ts";
 
@@ -34,7 +34,7 @@ export function* readMembers(
 /** The same for a short JSON object. */
 export function membersOf(text: string): ReadonlyMap<string, RawValue> {
   const members = new Map<string, RawValue>();
-  atOnce(readMembers(text, members));
+  runAtOnce(readMembers(text, members));
   return members;
 }
 

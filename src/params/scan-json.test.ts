@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { atOnce } from "../slices.ts";
+import { runAtOnce } from "../slices.ts";
 import { scanJson } from "./scan-json.ts";
 
-const isJson = (text: string): boolean => atOnce(scanJson(text, () => {})) !== undefined;
+const isJson = (text: string): boolean => runAtOnce(scanJson(text, () => {})) !== undefined;
 
 function isParsed(text: string): boolean {
   try {
@@ -64,6 +64,6 @@ test.each([
   ['{"\\u0061":1}', "object", [["1", "a"]]],
 ])("the entries of %j", (text, kind, expected) => {
   const entries: unknown[] = [];
-  expect(atOnce(scanJson(text, (start, end, name) => entries.push([text.slice(start, end), name])))).toBe(kind);
+  expect(runAtOnce(scanJson(text, (start, end, name) => entries.push([text.slice(start, end), name])))).toBe(kind);
   expect(entries).toEqual(expected);
 });

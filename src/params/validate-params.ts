@@ -1,5 +1,5 @@
 import type { FieldError } from "../failure.ts";
-import { inSlices, SHORT, type Sliced } from "../slices.ts";
+import { MAX_UNSLICED, runInSlices, type Sliced } from "../slices.ts";
 import { bindText, type CheckedText, checkLongText, checkText } from "./check-text.ts";
 import { isPageField, type Page, type PageField, type PageRules, pageFields, pageProblem, readPage } from "./page.ts";
 import {
@@ -26,7 +26,7 @@ export interface ParamRules {
   readonly checked?: ReadonlyMap<Parameter, CheckedText>;
 }
 
-export type Validated =
+export type ValidationResult =
   | { readonly ok: true; readonly params: Params; readonly page: Page }
   | { readonly ok: false; readonly errors: readonly FieldError[] };
 
@@ -42,7 +42,7 @@ const ALWAYS_ALLOWED: ReadonlySet<string> = new Set([...pageFields, "format"]);
  * Returns typed values, or all errors: declared parameters in their order, undeclared `limit` and `offset`, earlier errors,
  * then unknown parameters.
  */
-export function validateParams(declared: readonly Parameter[], raw: RawParams, rules: ParamRules): Validated {
+export function validateParams(declared: readonly Parameter[], raw: RawParams, rules: ParamRules): ValidationResult {
   const params = new Map<string, ParamValue>();
   const errors: FieldError[] = [];
   for (const parameter of declared) {
@@ -70,7 +70,7 @@ export function isLong(raw: RawParams): boolean {
   for (const location of locations) {
     for (const { text } of raw[location].values()) {
       length += text.length;
-      if (length > SHORT) return true;
+      if (length > MAX_UNSLICED) return true;
     }
   }
   return false;
@@ -81,9 +81,9 @@ export async function validateLong(
   declared: readonly Parameter[],
   raw: RawParams,
   rules: ParamRules,
-): Promise<Validated> {
+): Promise<ValidationResult> {
   const skipsValidators = rules.skipValidatorsBut !== undefined;
-  const checked = skipsValidators ? undefined : await inSlices(checkAllInSlices(declared, raw));
+  const checked = skipsValidators ? undefined : await runInSlices(checkAllInSlices(declared, raw));
   return validateParams(declared, raw, checked === undefined ? rules : { ...rules, checked });
 }
 

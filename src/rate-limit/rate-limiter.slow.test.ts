@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { heldBytes } from "../../test/heap.ts";
+import { measureMemory } from "../../test/heap.ts";
 import type { ServiceEvent } from "../events.ts";
 import { rateLimitHeaders } from "./headers.ts";
 import type { RateLimitPolicy } from "./policy.ts";
@@ -213,7 +213,7 @@ test.each([
 ])("an address takes at most 300 bytes: %s", async (_, name, addressOf) => {
   const count = 40_000;
   const crowded = openRateLimiter({ now: Date.now, report: () => {}, maxKeys: count });
-  const before = await heldBytes();
+  const before = await measureMemory();
   let refused = 0;
   for (let index = 0; index < count; index++) {
     // Every second one is blocked.
@@ -221,7 +221,7 @@ test.each([
     const state = await crowded.take(name, limit, { address: addressOf(index), username: undefined });
     if (!state.allowed) refused++;
   }
-  expect(((await heldBytes()) - before) / count).toBeLessThan(300);
+  expect(((await measureMemory()) - before) / count).toBeLessThan(300);
   expect(refused).toBe(0);
   // None was forgotten meanwhile.
   expect(await crowded.take(name, policy, { address: addressOf(0), username: undefined })).toMatchObject({

@@ -2,7 +2,7 @@ import type { SecretUsers } from "../auth/policy.ts";
 import { initConnection } from "../auth/secret-users.ts";
 import { type ConnectionStatus, reasonOf } from "../calls/connection-status.ts";
 import { initOf } from "../config/connection-init.ts";
-import { fileIdentity, textOf } from "../config/files.ts";
+import { fileIdentity, readTextFile } from "../config/files.ts";
 import type { Problem } from "../config/problem.ts";
 import type { ConnectionConfig, MainConfig } from "../config/project.ts";
 import type { Engine, EngineOpenError, ReplacedFile } from "../engines/engine.ts";
@@ -35,7 +35,7 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
   const opening = engineType.open({
     fileFolder: spool.folder,
     spillFolder,
-    memoryBytes: availableMemory(textOf),
+    memoryBytes: availableMemory(readTextFile),
     fileIdentity,
     fileReplaced,
     checkpointFailed,
@@ -50,7 +50,7 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
       })),
       ...inits.values(),
     ],
-    maxConcurrentQueries: main.limits.maxConcurrentQueries ?? defaultMaxQueries(availableCores(textOf)),
+    maxConcurrentQueries: main.limits.maxConcurrentQueries ?? defaultMaxQueries(availableCores(readTextFile)),
     maxQueued: main.limits.maxQueuedRequests,
     maxValueBytes: main.limits.maxValueBytes,
   });

@@ -7,11 +7,11 @@ import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { CallServices } from "../calls/run-endpoint.ts";
 import { hasErrors, type Problem } from "../config/problem.ts";
 import type { MainConfig, Project } from "../config/project.ts";
-import { inOrderOfReads, referencedCaches, withoutCache } from "../endpoint/cache-references.ts";
+import { referencedCaches, sortRefreshes, withoutCache } from "../endpoint/cache-references.ts";
 import { compileEndpoint } from "../endpoint/compile-endpoint.ts";
 import { type CompiledRefresh, compileRefresh } from "../endpoint/compile-refresh.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import { settableBy } from "../endpoint/settable.ts";
+import { settingsChangedByWrites } from "../endpoint/settable.ts";
 import { engine as engineType } from "../engines/index.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
@@ -116,7 +116,7 @@ function compileAll(project: Project): CompiledProject {
     const readsCaches = withoutCache(referencedCaches(endpoint, tables, dialect), own);
     return { endpoint: { ...endpoint, readsCaches }, problems };
   });
-  const ordered = inOrderOfReads(
+  const ordered = sortRefreshes(
     refreshes.map(({ endpoint, definition, ...refresh }) => {
       const readsCaches = referencedCaches(endpoint, tables, dialect);
       const reads = withoutCache(readsCaches, definition.name);
@@ -160,7 +160,7 @@ async function openState(project: Project, compiled: CompiledProject, context: S
     return { service: undefined, problems, unreachable: opened };
   }
   problems.push(...opened.problems);
-  await engine.lock(settableBy(project, engineType.dialect));
+  await engine.lock(settingsChangedByWrites(project, engineType.dialect));
   const verification = openVerification(compiled, {
     engine,
     connectionStatus,

@@ -6,7 +6,7 @@ import { observeEngine } from "../calls/followed-engine.ts";
 import { type IdempotentResponses, openIdempotentResponses } from "../calls/idempotency.ts";
 import type { Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
-import { settableBy } from "../endpoint/settable.ts";
+import { settingsChangedByWrites } from "../endpoint/settable.ts";
 import { type Engine, EngineOpenError } from "../engines/engine.ts";
 import { engine as engineType } from "../engines/index.ts";
 import type { Report } from "../events.ts";
@@ -62,7 +62,7 @@ export function sharedStateKey(project: Project): string {
     cache,
     secretUsersOf(project),
     // The settings that templates may change are fixed when the database is opened.
-    [...settableBy(project, engineType.dialect)],
+    [...settingsChangedByWrites(project, engineType.dialect)],
   ];
   return JSON.stringify(parts, (_, value: unknown) => (value instanceof Map ? [...value] : value));
 }

@@ -3,10 +3,10 @@ import type { ConnectionStatus } from "../calls/connection-status.ts";
 import { hasErrors, type Problem } from "../config/problem.ts";
 import { cachesReadBy } from "../endpoint/cache-references.ts";
 import type { CompiledRefresh } from "../endpoint/compile-refresh.ts";
-import { namesCreatedBy, type TolerantPlanner, toleratingMissing } from "../endpoint/created-tables.ts";
+import { namesCreatedBy, type TolerantPlanner, tolerateMissingTables } from "../endpoint/created-tables.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { verifyEndpoint } from "../endpoint/verify-endpoint.ts";
-import { dialectOf, dialectOfTemplates, withFunctions } from "../endpoint/verify-functions.ts";
+import { dialectOf, dialectOfTemplates, recompileEndpoint } from "../endpoint/verify-functions.ts";
 import { assumeStoredTable, verifyRefresh } from "../endpoint/verify-refresh.ts";
 import type { Engine } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
@@ -90,7 +90,7 @@ export function openVerification(
       problems.push(...known.problems);
       if (hasErrors([...refresh.problems, ...known.problems])) continue;
       if (isOpen(endpoint) && others.every(isPlanned)) {
-        const planner = toleratingMissing(engine, created);
+        const planner = tolerateMissingTables(engine, created);
         problems.push(...(await verifyOne({ ...refresh, endpoint: known.endpoint }, planner)));
         continue;
       }
@@ -107,13 +107,13 @@ export function openVerification(
   ): Promise<VerifiedEndpoint & { readonly problems: readonly Problem[] }> {
     const caches = cachesReadBy(endpoint);
     const depth = isOpen(endpoint) && caches.every(isPlanned) ? "plan" : "parse";
-    const planner = toleratingMissing(engine, created);
+    const planner = tolerateMissingTables(engine, created);
     const verified = await verifyEndpoint(endpoint, planner.engine, depth);
     return { ...verified, isLate: !isOpen(endpoint) || caches.some(isLate) || planner.hasMissed() };
   }
 
   async function verifyNow(endpoint: Endpoint): Promise<Endpoint> {
-    const known = withFunctions(endpoint, await dialectOf([endpoint], engine), engine.dialect);
+    const known = recompileEndpoint(endpoint, await dialectOf([endpoint], engine), engine.dialect);
     const depth = cachesReadBy(endpoint).every(isPlanned) ? "plan" : "parse";
     const { endpoint: verified, problems } = await verifyEndpoint(known.endpoint, engine, depth);
     failOn([...known.problems, ...problems]);
@@ -160,7 +160,7 @@ export function openVerification(
 /** The dialects of templates, with the macros that they may call. */
 interface Dialects {
   /** Recompiles an endpoint with its dialect. */
-  apply(endpoint: Endpoint): ReturnType<typeof withFunctions>;
+  apply(endpoint: Endpoint): ReturnType<typeof recompileEndpoint>;
 }
 
 async function openDialects(
@@ -171,7 +171,7 @@ async function openDialects(
   const endpoints = compiled.map(({ endpoint }) => endpoint);
   const offline = dialectOfTemplates(endpoints, engine.dialect);
   const online = endpoints.some(isOpen) ? await dialectOf(endpoints, engine) : offline;
-  return { apply: (endpoint) => withFunctions(endpoint, isOpen(endpoint) ? online : offline, engine.dialect) };
+  return { apply: (endpoint) => recompileEndpoint(endpoint, isOpen(endpoint) ? online : offline, engine.dialect) };
 }
 
 function failOn(problems: readonly Problem[]): void {

@@ -1,5 +1,5 @@
 import type { CallObserver } from "../calls/observed-call.ts";
-import { textOf } from "../config/files.ts";
+import { readTextFile } from "../config/files.ts";
 import { availableDescriptors } from "../engines/machine.ts";
 import type { Report } from "../events.ts";
 import { type ConnectionLimit, openConnectionLimit } from "../http/connection-limit.ts";
@@ -88,7 +88,7 @@ const ADMIN_SHARE = 1 / 32;
 function connectionLimitsOf(
   report: Report,
 ): { readonly clients: ConnectionLimit; readonly admin: ConnectionLimit } | undefined {
-  const descriptors = availableDescriptors(textOf);
+  const descriptors = availableDescriptors(readTextFile);
   if (descriptors === undefined) return undefined;
   const limitOf = (share: number): ConnectionLimit =>
     openConnectionLimit(Math.ceil(descriptors * share), { report, now: () => performance.now() });

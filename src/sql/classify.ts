@@ -1,5 +1,5 @@
 import type { Dialect } from "./dialect.ts";
-import { calledFunctions, executedPart, tokensOf, topLevel, topLevelWords } from "./statement-words.ts";
+import { calledFunctions, executedPart, tokensOf, topLevelTokens, topLevelWords } from "./statement-words.ts";
 
 /** Statements that change data, the catalog, files or the session. Others count as reads. */
 const CHANGING_VERBS = new Set(
@@ -73,7 +73,7 @@ export function changedName(sql: string, dialect: Dialect): readonly string[] | 
   const [effect] = effectsOf([sql], dialect);
   if (effect === undefined || effect.kind === "reads" || !NAMED_VERBS.has(effect.verb)) return undefined;
   if (effect.verb === "COPY" && !copiesIntoTable(sql, dialect)) return undefined;
-  const outside = topLevel(tokensOf(sql, dialect));
+  const outside = topLevelTokens(tokensOf(sql, dialect));
   let at = outside.findIndex(({ text }) => text === effect.verb) + 1;
   // An index is in the same schema as its table.
   const on = outside.findIndex(({ text }) => text === "ON");

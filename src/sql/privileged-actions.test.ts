@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { duckdbDialect } from "../engines/duckdb/dialect.ts";
 import { effectsOf } from "./classify.ts";
-import { privilegedActions, settingsNamed } from "./privileged-actions.ts";
+import { privilegedActions, settingsChangedBy } from "./privileged-actions.ts";
 
 const reaches = (sql: string): string =>
   privilegedActions(sql, duckdbDialect)
@@ -88,7 +88,7 @@ test("the settings that a text names", () => {
     SET threads = 1; SET GLOBAL "TimeZone" = 'UTC'; SET SESSION TIME ZONE 'UTC'; reset memory_limit;
     PRAGMA enable_progress_bar; SET VARIABLE x = 1; UPDATE t SET y = 1; SELECT 'SET z = 1' -- SET w = 1
     ; {{#params.a}}SET search_path = '{{{params.a}}}'{{/params.a}}`;
-  expect(settingsNamed(text, duckdbDialect)).toEqual([
+  expect(settingsChangedBy(text, duckdbDialect)).toEqual([
     "threads",
     "timezone",
     "memory_limit",

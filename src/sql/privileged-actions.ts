@@ -111,7 +111,7 @@ function preparedPart(all: readonly Token[]): readonly Token[] {
 const SCOPES = new Set(["GLOBAL", "SESSION", "LOCAL"]);
 
 /** Every setting that the SQL or template in `text` may set or reset, in lower case. */
-export function settingsNamed(text: string, dialect: Dialect): readonly string[] {
+export function settingsChangedBy(text: string, dialect: Dialect): readonly string[] {
   const all = tokensOf(text, dialect);
   const names = all.flatMap(({ text: word }, index) => {
     if (word !== "SET" && word !== "RESET" && word !== "PRAGMA") return [];

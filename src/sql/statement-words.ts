@@ -30,7 +30,7 @@ export function executedPart(all: readonly Token[]): readonly Token[] {
 }
 
 /** The tokens outside parentheses. */
-export function topLevel(all: readonly Token[]): readonly Token[] {
+export function topLevelTokens(all: readonly Token[]): readonly Token[] {
   let depth = 0;
   return all.filter(({ text }) => {
     if (text === "(") depth += 1;

@@ -22,7 +22,7 @@ export function nameOf({ text }: { readonly text: string }): string {
 }
 
 /** Splits SQL without tags into its statements. Blank ones are left out. */
-export function statementTexts(sql: string, dialect: Dialect): readonly string[] {
+export function splitStatements(sql: string, dialect: Dialect): readonly string[] {
   const texts: string[] = [];
   let from = 0;
   let isBlank = true;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ask, type BareAnswer } from "../ask.ts";
+import { type RawResponse, sendRequest } from "../ask.ts";
 import { scrape } from "../prometheus.ts";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
 import { until } from "../until.ts";
@@ -75,11 +75,11 @@ beforeAll(async () => {
 });
 afterAll(() => service?.[Symbol.asyncDispose]());
 
-function send([path, headers]: Request, more = {}): Promise<BareAnswer> {
-  return ask(service.url + path, { headers: { ...headers, ...more } });
+function send([path, headers]: Request, more = {}): Promise<RawResponse> {
+  return sendRequest(service.url + path, { headers: { ...headers, ...more } });
 }
 
-function rowsOf({ body }: BareAnswer): { readonly tenant: string; readonly n: number } {
+function rowsOf({ body }: RawResponse): { readonly tenant: string; readonly n: number } {
   const parsed = JSON.parse(body.toString());
   return (Array.isArray(parsed) ? parsed : parsed.data)[0];
 }

@@ -1,6 +1,6 @@
 import { createHmac, pbkdf2Sync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ask } from "../ask.ts";
+import { sendRequest } from "../ask.ts";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
@@ -114,7 +114,7 @@ describe("401", () => {
           "X-Request-Id": "id",
           ...(authorization === undefined ? {} : { Authorization: authorization }),
         };
-        const answer = await ask(service.url + path, { headers });
+        const answer = await sendRequest(service.url + path, { headers });
         expect([answer.status, answer.headers["www-authenticate"]]).toEqual([401, challenge]);
         const { date: _, ...rest } = answer.headers;
         seen.add(JSON.stringify([rest, answer.body.toString()]));
@@ -170,7 +170,7 @@ describe("basic", () => {
   });
 
   test("two Authorization headers are none", async () => {
-    const { status } = await ask(`${service.url}/who`, {
+    const { status } = await sendRequest(`${service.url}/who`, {
       headers: { Authorization: [basic("alice", "päss:word"), basic("alice", "päss:word")] as unknown as string },
     });
     expect(status).toBe(401);

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { productFrom } from "../mcp-product.ts";
+import { openTestEndpoints } from "../mcp-product.ts";
 import { folderWith } from "../process/program.ts";
 import { type Files, problemsFrom, serviceFrom, type TestService } from "../service.ts";
 
@@ -187,7 +187,7 @@ describe("an endpoint that names the table of another", () => {
       [`${name}.yaml`]: `mcp-tool: { name: ${name}, description: totals }\ntemplate-source: ${name}.sql\nconnection: [db]\n${yaml}`,
       [`${name}.sql`]: sql,
     });
-    await using product = await productFrom({
+    await using product = await openTestEndpoints({
       "eider.yaml": `${MAIN}mcp: { enabled: true }\n`,
       ...OWNER,
       ...tool("named", SUM),

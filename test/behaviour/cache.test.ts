@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ask } from "../ask.ts";
+import { sendRequest } from "../ask.ts";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
 
 const MAIN = `connections:
@@ -334,7 +334,7 @@ describe("HTTP", () => {
         "POST",
       ),
     });
-    const first = await ask(`${service.url}/totals`);
+    const first = await sendRequest(`${service.url}/totals`);
     expect([first.headers["cache-control"], first.headers.age, first.headers["x-cache"]]).toEqual([
       "max-age=600",
       "0",
@@ -343,7 +343,7 @@ describe("HTTP", () => {
     const tag = first.headers.etag ?? "";
     expect(tag).toMatch(/^"[\w-]{22}"$/);
     for (const _ of [1, 2, 3]) {
-      const again = await ask(`${service.url}/totals`, { headers: { "If-None-Match": tag } });
+      const again = await sendRequest(`${service.url}/totals`, { headers: { "If-None-Match": tag } });
       expect([again.status, again.body.length, again.headers.etag, again.headers["x-cache"]]).toEqual([
         304,
         0,
@@ -354,11 +354,11 @@ describe("HTTP", () => {
     }
     // Another page and another format are other answers.
     for (const path of ["/totals?limit=0", "/totals?format=csv"]) {
-      const other = await ask(service.url + path, { headers: { "If-None-Match": tag } });
+      const other = await sendRequest(service.url + path, { headers: { "If-None-Match": tag } });
       expect([other.status, other.headers.etag === tag]).toEqual([200, false]);
     }
     expect(await post(service, "/add")).toBe(200);
-    const changed = await ask(`${service.url}/totals`, { headers: { "If-None-Match": tag } });
+    const changed = await sendRequest(`${service.url}/totals`, { headers: { "If-None-Match": tag } });
     expect([changed.status, changed.body.toString()]).toEqual([200, '[{"n":31}]']);
     expect(changed.headers.etag).not.toBe(tag);
   });

@@ -7,7 +7,7 @@ import { formats } from "../../src/formats/index.ts";
 import { listen, type RequestHandler } from "../../src/http/listen.ts";
 import { negotiateCoding } from "../../src/rest/negotiation/negotiate-coding.ts";
 import { compressors } from "../../src/rest/response/compressors.ts";
-import { ask } from "../ask.ts";
+import { sendRequest } from "../ask.ts";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
 import { openSocket } from "../socket.ts";
 import { until } from "../until.ts";
@@ -69,7 +69,8 @@ function unpacked(bytes: Buffer, coding: string | undefined): Buffer {
   throw new Error(`an unknown coding: ${coding}`);
 }
 
-const askFor = (path: string, coding: string) => ask(service.url + path, { headers: { "accept-encoding": coding } });
+const askFor = (path: string, coding: string) =>
+  sendRequest(service.url + path, { headers: { "accept-encoding": coding } });
 const isIdle = (): boolean => service.service.engine.activity().running === 0;
 
 describe("what a client accepts", () => {
@@ -117,7 +118,7 @@ describe("whole answers", () => {
 
   test.each(table)("%s in %s is the same, with its length", async (format, coding) => {
     const path = `/whole?format=${format}`;
-    const plain = await ask(service.url + path);
+    const plain = await sendRequest(service.url + path);
     expect(Number(plain.headers["content-length"])).toBe(plain.body.length);
     expect(plain.body.length).toBeLessThan(64 * 1024);
     const packed = await askFor(path, coding);
@@ -153,7 +154,7 @@ describe("whole answers", () => {
 describe("streams", () => {
   test.each(table)("many rows as %s in %s", async (format, coding) => {
     const path = `/rows?format=${format}`;
-    const plain = await ask(service.url + path);
+    const plain = await sendRequest(service.url + path);
     const packed = await askFor(path, coding);
     expect(packed.complete).toBe(true);
     expect(packed.headers["content-encoding"]).toBe(coding);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { formats } from "../../src/formats/index.ts";
 import { compressors } from "../../src/rest/response/compressors.ts";
-import { ask, type BareAnswer } from "../ask.ts";
+import { type RawResponse, sendRequest } from "../ask.ts";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
 import { openSocket } from "../socket.ts";
 import { until } from "../until.ts";
@@ -33,11 +33,11 @@ beforeAll(async () => {
 });
 afterAll(() => service?.[Symbol.asyncDispose]());
 
-const get = (path: string, headers: Record<string, string> = {}): Promise<BareAnswer> =>
-  ask(service.url + path, { headers });
+const get = (path: string, headers: Record<string, string> = {}): Promise<RawResponse> =>
+  sendRequest(service.url + path, { headers });
 
 /** All headers but those that differ from answer to answer. */
-function headersOf({ headers }: BareAnswer): Record<string, unknown> {
+function headersOf({ headers }: RawResponse): Record<string, unknown> {
   const { date: _date, "x-request-id": id, "transfer-encoding": _chunked, ...rest } = headers;
   expect(id).toMatch(/./);
   return rest;
@@ -97,11 +97,11 @@ describe.each(names)("HEAD as %s", (format) => {
     for (const coding of ["identity", compressor?.coding ?? ""]) {
       const headers = { "accept-encoding": coding };
       const whole = await get(withFormat(path, format), headers);
-      const head = await ask(service.url + withFormat(path, format), { method: "HEAD", headers });
+      const head = await sendRequest(service.url + withFormat(path, format), { method: "HEAD", headers });
       expect([head.status, head.body.length]).toEqual([200, 0]);
       expect(headersOf(head)).toEqual(headersOf(whole));
       if (whole.headers.etag === undefined) continue;
-      const known = await ask(service.url + withFormat(path, format), {
+      const known = await sendRequest(service.url + withFormat(path, format), {
         method: "HEAD",
         headers: { ...headers, "if-none-match": whole.headers.etag },
       });
@@ -113,7 +113,7 @@ describe.each(names)("HEAD as %s", (format) => {
 describe("HEAD of what would be streamed", () => {
   test.each(rowFormats)("%s: no length, no tag, and the query stops", async (format) => {
     const url = `${service.url}/endless?format=${format}`;
-    const head = await ask(url, { method: "HEAD", headers: { "if-none-match": "*" } });
+    const head = await sendRequest(url, { method: "HEAD", headers: { "if-none-match": "*" } });
     expect(head.status).toBe(200);
     expect(head.headers).not.toHaveProperty("content-length");
     expect(head.headers).not.toHaveProperty("etag");
@@ -151,9 +151,9 @@ describe("Arrow that is buffered", () => {
       ...read("small", "SELECT 1 AS n"),
       ...read("rows", "SELECT range AS n FROM range(2000)"),
     });
-    const small = await ask(`${other.url}/small?format=arrow`);
+    const small = await sendRequest(`${other.url}/small?format=arrow`);
     expect(Number(small.headers["content-length"])).toBe(small.body.length);
-    const rows = await ask(`${other.url}/rows?format=arrow`);
+    const rows = await sendRequest(`${other.url}/rows?format=arrow`);
     expect([rows.headers["transfer-encoding"], rows.headers.etag]).toEqual(["chunked", undefined]);
     expect(rows.body.length).toBeGreaterThan(16_000);
   });
@@ -183,7 +183,7 @@ test("the same bytes have the same tag, others another", async () => {
 
 test("what a POST reads has no tag, and no condition", async () => {
   for (const have of ["*", '"x"']) {
-    const answer = await ask(`${service.url}/post`, { method: "POST", headers: { "if-none-match": have } });
+    const answer = await sendRequest(`${service.url}/post`, { method: "POST", headers: { "if-none-match": have } });
     expect([answer.status, answer.headers.etag]).toEqual([200, undefined]);
     expect(Number(answer.headers["content-length"])).toBe(answer.body.length);
   }

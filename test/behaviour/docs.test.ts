@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ask } from "../ask.ts";
+import { sendRequest } from "../ask.ts";
 import { endpoint, problemsFrom, serviceFrom } from "../service.ts";
 
 const MAIN = "connections: { memory: {} }\n";
@@ -23,9 +23,9 @@ describe("GET /docs", () => {
       ["/openapi.yaml", {}, "application/yaml"],
       ["/doc.yaml", BROWSER, "application/yaml"],
     ] as const) {
-      const answer = await ask(service.url + path, { headers });
+      const answer = await sendRequest(service.url + path, { headers });
       expect([path, answer.status, answer.headers["content-type"]]).toEqual([path, 200, type]);
-      const again = await ask(service.url + path, {
+      const again = await sendRequest(service.url + path, {
         headers: { ...headers, "If-None-Match": answer.headers.etag ?? "" },
       });
       expect([path, again.status, again.body.length]).toEqual([path, 304, 0]);
@@ -40,7 +40,7 @@ describe("GET /docs", () => {
   test("the URL that the client used, and no host that it makes up", async () => {
     await using service = await serviceFrom({ "eider.yaml": MAIN, ...endpoint("SELECT 1 AS n") });
     const serverOf = async (host: string): Promise<unknown> => {
-      const { body } = await ask(`${service.url}/openapi.json`, { headers: { Host: host } });
+      const { body } = await sendRequest(`${service.url}/openapi.json`, { headers: { Host: host } });
       return (JSON.parse(body.toString()) as { servers: { url: string }[] }).servers[0]?.url;
     };
     expect(await serverOf("api.example.com:8443")).toBe("http://api.example.com:8443");
@@ -49,17 +49,17 @@ describe("GET /docs", () => {
 
   test("a browser is led there from /, unless an endpoint is there; others are not", async () => {
     await using service = await serviceFrom({ "eider.yaml": MAIN, ...endpoint("SELECT 1 AS n") });
-    const led = await ask(`${service.url}/`, { headers: BROWSER });
+    const led = await sendRequest(`${service.url}/`, { headers: BROWSER });
     expect([led.status, led.headers.location]).toEqual([302, "docs"]);
-    expect((await ask(`${service.url}/`)).status).toBe(404);
-    expect((await ask(`${service.url}/docs/`)).headers.location).toBe("../docs");
+    expect((await sendRequest(`${service.url}/`)).status).toBe(404);
+    expect((await sendRequest(`${service.url}/docs/`)).headers.location).toBe("../docs");
     const root = endpoint("SELECT 1 AS n");
     await using claimed = await serviceFrom({
       "eider.yaml": MAIN,
       ...root,
       "x.yaml": (root["x.yaml"] ?? "").replace("/x", "/"),
     });
-    expect((await ask(`${claimed.url}/`, { headers: BROWSER })).status).toBe(200);
+    expect((await sendRequest(`${claimed.url}/`, { headers: BROWSER })).status).toBe(200);
   });
 
   test("docs.enabled: false", async () => {
@@ -93,7 +93,7 @@ describe("GET /docs", () => {
     await using service = await serviceFrom({ "eider.yaml": MAIN, ...endpoint("SELECT 1 AS n") });
     const answer = await service.request("/docs", { method: "POST" });
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
-    const head = await ask(`${service.url}/docs`, { method: "HEAD" });
+    const head = await sendRequest(`${service.url}/docs`, { method: "HEAD" });
     expect([head.status, head.body.length, Number(head.headers["content-length"]) > 500]).toEqual([200, 0, true]);
   });
 });

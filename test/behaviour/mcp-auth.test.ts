@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type AuthKind, authKinds, seen, whoEndpoint } from "../mcp-auth.ts";
-import { type McpAnswer, type McpProgram, type SentHeaders, startMcpHere } from "../mcp-program.ts";
+import { type AuthKind, authKinds, whoEndpoint, whoRow } from "../mcp-auth.ts";
+import { type McpProgram, type McpResponse, type SentHeaders, startMcpHere } from "../mcp-program.ts";
 import { startProvider, type TestProvider } from "../oidc-provider.ts";
 
 /** Who may use which method. The numbers are those of the acceptance list. */
@@ -26,7 +26,7 @@ function challenge(kind: string, mcp: string, hasToken: boolean): string {
   return `Bearer realm="eider"${error}, ${basic}`;
 }
 
-function expectUnauthorized(answer: McpAnswer, expected: string): void {
+function expectUnauthorized(answer: McpResponse, expected: string): void {
   const { status, headers, message } = answer;
   expect([status, headers.get("www-authenticate"), message]).toEqual([
     401,
@@ -35,7 +35,7 @@ function expectUnauthorized(answer: McpAnswer, expected: string): void {
   ]);
 }
 
-const rowsOf = ({ message }: McpAnswer): unknown => message?.result?.["structuredContent"].rows;
+const rowsOf = ({ message }: McpResponse): unknown => message?.result?.["structuredContent"].rows;
 
 for (const name of ["basic", "bearer", "bearer with JWT", "oidc"]) {
   describe(name, () => {
@@ -91,8 +91,8 @@ for (const name of ["basic", "bearer", "bearer with JWT", "oidc"]) {
 
     test("A30 with the right ones: everything, as who one is", async () => {
       const anns = await sessionOf(kind.ann);
-      const ann = [seen("ann", "reader", name.split(" ")[0] ?? "")];
-      const ben = [seen("ben", "", name.split(" ")[0] ?? "")];
+      const ann = [whoRow("ann", "reader", name.split(" ")[0] ?? "")];
+      const ben = [whoRow("ben", "", name.split(" ")[0] ?? "")];
       expect(rowsOf(await program.modern("tools/call", { name: "who" }, kind.ann))).toEqual(ann);
       expect(rowsOf(await program.modern("tools/call", { name: "who" }, kind.ben))).toEqual(ben);
       expect(rowsOf(await program.legacy("tools/call", { name: "who" }, kind.ann))).toEqual(ann);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type AuthKind, authKinds, seen, whoEndpoint } from "../mcp-auth.ts";
-import { type Json, type McpAnswer, type McpProgram, type SentHeaders, startMcpHere } from "../mcp-program.ts";
+import { type AuthKind, authKinds, whoEndpoint, whoRow } from "../mcp-auth.ts";
+import { type Json, type McpProgram, type McpResponse, type SentHeaders, startMcpHere } from "../mcp-program.ts";
 import { startProvider, type TestProvider } from "../oidc-provider.ts";
 import { until } from "../until.ts";
 
@@ -37,7 +37,7 @@ const ways: readonly [string, (program: McpProgram, headers: SentHeaders) => Pro
   ],
 ];
 
-function rowsOf({ status, message }: McpAnswer): unknown {
+function rowsOf({ status, message }: McpResponse): unknown {
   return message?.result?.["structuredContent"].rows ?? status;
 }
 
@@ -55,8 +55,8 @@ describe.each(["basic", "bearer", "bearer with JWT", "oidc"])("the same block ov
   test.each(ways)("A33 %s: a template sees who calls", async (_way, ask) => {
     const { ann, ben, wrong } = kindOf(name);
     const type = name.split(" ")[0] ?? "";
-    expect(await ask(program, ann)).toEqual([seen("ann", "reader", type)]);
-    expect(await ask(program, ben)).toEqual([seen("ben", "", type)]);
+    expect(await ask(program, ann)).toEqual([whoRow("ann", "reader", type)]);
+    expect(await ask(program, ben)).toEqual([whoRow("ben", "", type)]);
     for (const headers of [{}, ...wrong]) expect(await ask(program, headers)).toBe(401);
   });
 });
@@ -70,7 +70,7 @@ test("a role with a comma is one role", async () => {
   });
   const eve = { Authorization: `Bearer ${token}` };
   for (const [way, ask] of ways)
-    expect([way, await ask(program, eve)]).toEqual([way, [seen("eve", "reader%2Cadmin,ops", "bearer")]]);
+    expect([way, await ask(program, eve)]).toEqual([way, [whoRow("eve", "reader%2Cadmin,ops", "bearer")]]);
 });
 
 const ROWS = `SELECT name FROM (VALUES ('ann', 'hers'), ('ben', 'his')) t(owner, name) WHERE owner = '{{auth.username}}'`;
@@ -112,8 +112,8 @@ describe("an endpoint with a block of its own is reached by nobody who is nobody
       const refused = await ask("tools/call", { name: "own" });
       expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, 'Basic realm="eider"']);
       expect((await ask("tools/call", { name: "own" }, { Authorization: "Basic !" })).status).toBe(401);
-      expect(rowsOf(await ask("tools/call", { name: "own" }, olga))).toEqual([seen("olga", "", type)]);
-      expect(rowsOf(await ask("tools/call", { name: "open" }))).toEqual([seen("", "", "")]);
+      expect(rowsOf(await ask("tools/call", { name: "own" }, olga))).toEqual([whoRow("olga", "", type)]);
+      expect(rowsOf(await ask("tools/call", { name: "open" }))).toEqual([whoRow("", "", "")]);
     }
   });
 
@@ -122,9 +122,11 @@ describe("an endpoint with a block of its own is reached by nobody who is nobody
     const auth = `, auth: { ${block}, methods: { tools/call: { required: false } } }`;
     await using program = await startMcpHere({ "eider.yaml": main(auth), ...own, ...whoEndpoint("open") });
     expect((await program.modern("tools/call", { name: "own" })).status).toBe(401);
-    expect(rowsOf(await program.modern("tools/call", { name: "own" }, ann))).toEqual([seen("ann", "reader", "bearer")]);
-    expect(rowsOf(await program.modern("tools/call", { name: "own" }, olga))).toEqual([seen("olga", "", type)]);
-    expect(rowsOf(await program.modern("tools/call", { name: "open" }))).toEqual([seen("", "", "")]);
+    expect(rowsOf(await program.modern("tools/call", { name: "own" }, ann))).toEqual([
+      whoRow("ann", "reader", "bearer"),
+    ]);
+    expect(rowsOf(await program.modern("tools/call", { name: "own" }, olga))).toEqual([whoRow("olga", "", type)]);
+    expect(rowsOf(await program.modern("tools/call", { name: "open" }))).toEqual([whoRow("", "", "")]);
   });
 
   test("a block that is inherited counts as one of its own, for tools, resources and prompts", async () => {

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Json, type McpAnswer, type McpProgram, mcpFixture, type SentHeaders, startMcp } from "../mcp-program.ts";
+import {
+  type Json,
+  type McpProgram,
+  type McpResponse,
+  mcpFixture,
+  type SentHeaders,
+  startMcp,
+} from "../mcp-program.ts";
 import { TASKS_META } from "../mcp-server.ts";
 import { until } from "../until.ts";
 
@@ -20,7 +27,7 @@ const ann = { Authorization: "Bearer the-token-of-ann-which-is-long-enough" };
 const ben = { Authorization: "Bearer the-token-of-ben-which-is-long-enough" };
 
 /** A client that knows tasks. */
-const ask = (method: string, params: object, headers: SentHeaders = ann): Promise<McpAnswer> =>
+const ask = (method: string, params: object, headers: SentHeaders = ann): Promise<McpResponse> =>
   program.modern(method, { _meta: TASKS_META, ...params }, headers);
 
 async function begin(name: string, args: object): Promise<Json> {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { ask } from "../ask.ts";
+import { sendRequest } from "../ask.ts";
 import { startCachingProxy, testWithNginx } from "../nginx.ts";
-import { naming, readMetrics, type Scraped, scrape } from "../prometheus.ts";
+import { linesContaining, readMetrics, type Scraped, scrape } from "../prometheus.ts";
 import { endpoint, type Files, problemsFrom, serviceFrom, type TestService } from "../service.ts";
 import { until } from "../until.ts";
 
@@ -106,10 +106,10 @@ test("the database, its connections and its caches", async () => {
   await (await service.get("/x?limit=2")).text();
   const scraped = await until("both reads", async () => {
     const found = await scrape(service.url);
-    const reads = naming(found, "eider_cache_reads_total").map((line) => found.get(line) ?? 0);
+    const reads = linesContaining(found, "eider_cache_reads_total").map((line) => found.get(line) ?? 0);
     return reads.reduce((sum, count) => sum + count, 0) === 2 ? found : undefined;
   });
-  const [cache = ""] = naming(scraped, "eider_cache_rows").map((line) => /cache="([^"]*)"/.exec(line)?.[1]);
+  const [cache = ""] = linesContaining(scraped, "eider_cache_rows").map((line) => /cache="([^"]*)"/.exec(line)?.[1]);
   expect(cache).toMatch(/\.few$/);
   expect(scraped.get(of("eider_cache_rows", { cache }))).toBe(50);
   expect(scraped.get(of("eider_cache_stale", { cache }))).toBe(0);
@@ -155,20 +155,22 @@ test("an endpoint that is gone after a reload takes its series along; the others
   // A call that was still under way when the project changed leaves nothing behind.
   await (await service.get("/y")).text();
   const scraped = await counted(service, x, 1);
-  expect(naming(scraped, "GET /y")).toEqual([]);
+  expect(linesContaining(scraped, "GET /y")).toEqual([]);
 });
 
 test("public: on the REST port for every client", async () => {
   await using service = await serviceFrom({ "eider.yaml": MAIN, ...endpoint("SELECT 1 AS a") });
   expect(service.problems).toEqual([]);
-  const { status, headers, body } = await ask(`${service.url}/metrics`);
+  const { status, headers, body } = await sendRequest(`${service.url}/metrics`);
   expect(status).toBe(200);
   expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
   expect(headers["cache-control"]).toBe("no-store");
   expect(readMetrics(body.toString()).get("eider_endpoints")).toBe(1);
-  expect((await ask(`${service.url}/metrics`, { headers: { "X-Forwarded-For": "192.0.2.1" } })).status).toBe(200);
-  expect((await ask(`${service.url}/metrics`, { method: "POST" })).status).toBe(405);
-  expect((await ask(`${service.url}/metrics`, { method: "HEAD" })).status).toBe(200);
+  expect((await sendRequest(`${service.url}/metrics`, { headers: { "X-Forwarded-For": "192.0.2.1" } })).status).toBe(
+    200,
+  );
+  expect((await sendRequest(`${service.url}/metrics`, { method: "POST" })).status).toBe(405);
+  expect((await sendRequest(`${service.url}/metrics`, { method: "HEAD" })).status).toBe(200);
 });
 
 const NOT_FOUND = [404, '{"error":"Not Found"}'];
@@ -184,7 +186,7 @@ test("else not on the REST port, not even for this machine", async () => {
     ["/metrics", { "X-Forwarded-For": "127.0.0.1" }],
     ["/metrics", { Host: "localhost" }],
   ] as const) {
-    const { status, body } = await ask(service.url + path, { headers: { ...headers } });
+    const { status, body } = await sendRequest(service.url + path, { headers: { ...headers } });
     expect([status, body.toString()]).toEqual(NOT_FOUND);
   }
   expect((await service.get("/health")).status).toBe(200);
@@ -193,8 +195,8 @@ test("else not on the REST port, not even for this machine", async () => {
 testWithNginx("nor behind a real proxy on this machine that adds no forwarding header", async () => {
   await using service = await serviceFrom(endpoint("SELECT 1 AS a"));
   await using proxy = await startCachingProxy(service.url);
-  expect((await ask(`${proxy.url}/x`)).status).toBe(200);
-  const { status, body } = await ask(`${proxy.url}/metrics`);
+  expect((await sendRequest(`${proxy.url}/x`)).status).toBe(200);
+  const { status, body } = await sendRequest(`${proxy.url}/metrics`);
   expect([status, body.toString()]).toEqual(NOT_FOUND);
 });
 
@@ -255,6 +257,6 @@ test("a heartbeat that fails is in the metrics and in /health/ready, and one tha
   expect(await service.json("/health/ready")).toEqual({ status: "degraded", heartbeats: ["GET /x"] });
   expect(scraped.get(of("eider_heartbeat_failures_total", { endpoint: "GET /x" }))).toBe(1);
   // Nobody called: no limit is used up, and no call is counted.
-  expect(naming(scraped, "eider_requests_total")).toEqual([]);
+  expect(linesContaining(scraped, "eider_requests_total")).toEqual([]);
   expect((await service.get("/x")).status).toBe(500);
 });

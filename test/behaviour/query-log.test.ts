@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ServiceEvent } from "../../src/events.ts";
 import { openLogger } from "../../src/log/logger.ts";
-import { ask } from "../ask.ts";
+import { sendRequest } from "../ask.ts";
 import { endpoint, serviceFrom, type TestService } from "../service.ts";
 import { until } from "../until.ts";
 
@@ -115,5 +115,5 @@ test("Server-Timing tells the phases where somebody looks for something, and now
   }
   const written = await debugged.request("/add", { method: "POST", headers: { "Content-Type": "application/json" } });
   expect(written.headers.get("server-timing")).toMatch(times);
-  expect((await ask(`${debugged.url}/health`)).headers["server-timing"]).toBeUndefined();
+  expect((await sendRequest(`${debugged.url}/health`)).headers["server-timing"]).toBeUndefined();
 });

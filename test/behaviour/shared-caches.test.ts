@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ask } from "../ask.ts";
+import { sendRequest } from "../ask.ts";
 import { startCachingProxy, testWithNginx } from "../nginx.ts";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
 
@@ -64,15 +64,15 @@ describe("a real nginx with proxy_cache", () => {
     // Often enough for what is remembered to be used; forwards and backwards, so that everybody comes after everybody.
     for (const round of [1, 2, 3, 4]) {
       for (const [path, headers, expected] of round % 2 === 0 ? clients.toReversed() : clients) {
-        const { status, headers: received, body } = await ask(proxy.url + path, { headers: { ...headers } });
+        const { status, headers: received, body } = await sendRequest(proxy.url + path, { headers: { ...headers } });
         const seen = status === 200 ? (JSON.parse(body.toString()) as [{ whose: string }])[0].whose : status;
         expect([path, headers, seen]).toEqual([path, headers, expected]);
         expect(received["x-proxy-cache"]).toBe("MISS");
       }
     }
     // It does store what is everybody's.
-    await ask(`${proxy.url}/everybody`);
-    expect((await ask(`${proxy.url}/everybody`)).headers["x-proxy-cache"]).toBe("HIT");
+    await sendRequest(`${proxy.url}/everybody`);
+    expect((await sendRequest(`${proxy.url}/everybody`)).headers["x-proxy-cache"]).toBe("HIT");
   }
 
   testWithNginx("told to ignore Cache-Control: Vary still keeps tenants and users apart", async () => {
@@ -90,7 +90,7 @@ describe("a real nginx with proxy_cache", () => {
         ["/user-live", bearer("ann"), "ann"],
         ["/user-live", bearer("bob"), "bob"],
       ] as const) {
-        const { headers: received, body } = await ask(proxy.url + path, { headers: { ...headers } });
+        const { headers: received, body } = await sendRequest(proxy.url + path, { headers: { ...headers } });
         expect(JSON.parse(body.toString())).toEqual([{ whose: expected, n: 100_000 }]);
         expect(received["x-proxy-cache"]).toBe(proxyCache);
       }
@@ -114,21 +114,26 @@ describe("Vary and Cache-Control", () => {
   };
 
   const get = (service: TestService, path: string, headers: Record<string, string> = {}) =>
-    ask(service.url + path, { headers: { ...bearer("ann"), ...headers } });
+    sendRequest(service.url + path, { headers: { ...bearer("ann"), ...headers } });
 
   test("every response of an endpoint names its headers and Authorization, and is private or not stored", async () => {
     await using service = await serviceFrom(FILES);
     const first = await get(service, "/x");
     const tag = first.headers.etag ?? "";
     const cachedTag = (await get(service, "/cached")).headers.etag ?? "";
-    const write = (headers: Record<string, string>) => ask(`${service.url}/write`, { method: "POST", headers });
+    const write = (headers: Record<string, string>) => sendRequest(`${service.url}/write`, { method: "POST", headers });
     for (const [what, response, status, cacheControl] of [
       ["whole", first, 200, "private, no-cache"],
       ["with the header", await get(service, "/x", { "X-Tenant": "north" }), 200, "private, no-cache"],
       ["again", await get(service, "/x"), 200, "private, no-cache"],
       ["from memory", await get(service, "/x"), 200, "private, no-cache"],
       ["unchanged", await get(service, "/x", { "If-None-Match": tag }), 304, "private, no-cache"],
-      ["HEAD", await ask(`${service.url}/x`, { method: "HEAD", headers: bearer("ann") }), 200, "private, no-cache"],
+      [
+        "HEAD",
+        await sendRequest(`${service.url}/x`, { method: "HEAD", headers: bearer("ann") }),
+        200,
+        "private, no-cache",
+      ],
       ["cached", await get(service, "/cached"), 200, "private, max-age=30"],
       ["cached, unchanged", await get(service, "/cached", { "If-None-Match": cachedTag }), 304, "private, max-age=30"],
       [
@@ -144,7 +149,7 @@ describe("Vary and Cache-Control", () => {
       ["written", await write(bearer("ann")), 200, "no-store"],
       ["not written", await write({}), 401, "no-store"],
       ["invalid", await get(service, "/x?n=z"), 400, "no-store"],
-      ["no credentials", await ask(`${service.url}/cached`), 401, "no-store"],
+      ["no credentials", await sendRequest(`${service.url}/cached`), 401, "no-store"],
       ["refused", await get(service, "/forbidden"), 403, "no-store"],
       ["not acceptable", await get(service, "/x", { Accept: "image/png" }), 406, "no-store"],
       ["failed", await get(service, "/broken"), 500, "no-store"],
@@ -156,7 +161,7 @@ describe("Vary and Cache-Control", () => {
       ["/header", "Accept, Accept-Encoding, X-Tenant", "private, no-cache"],
       ["/open", "Accept, Accept-Encoding", "no-cache"],
     ] as const) {
-      const { headers } = await ask(service.url + path);
+      const { headers } = await sendRequest(service.url + path);
       expect([path, headers.vary, headers["cache-control"]]).toEqual([path, vary, cacheControl]);
     }
   });
@@ -175,7 +180,10 @@ describe("Vary and Cache-Control", () => {
       expect(headers.vary).toBe("Accept, Accept-Encoding, Authorization, Origin, X-A");
       expect((await get(service, "/y")).headers.vary).toBe("Accept, Accept-Encoding, Origin");
     }
-    const options = await ask(`${service.url}/x`, { method: "OPTIONS", headers: { Origin: "https://app.test" } });
+    const options = await sendRequest(`${service.url}/x`, {
+      method: "OPTIONS",
+      headers: { Origin: "https://app.test" },
+    });
     expect([options.status, options.headers.vary]).toEqual([204, "Origin"]);
   });
 
@@ -191,7 +199,7 @@ describe("Vary and Cache-Control", () => {
       [document, 200, "private, no-cache"],
       [await get(service, "/docs", known), 304, "private, no-cache"],
       [await get(service, "/openapi.yaml"), 200, "private, no-cache"],
-      [await ask(`${service.url}/docs`), 401, "no-store"],
+      [await sendRequest(`${service.url}/docs`), 401, "no-store"],
       [await get(service, "/docs", { Accept: "text/html" }), 200, "private, no-cache"],
     ] as const) {
       const { vary, "cache-control": sent } = response.headers;

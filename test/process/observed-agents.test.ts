@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mcpWire } from "../mcp-program.ts";
+import { mcpRequests } from "../mcp-program.ts";
 import { MODERN_META } from "../mcp-server.ts";
 import { scrape } from "../prometheus.ts";
 import { openTraceCollector } from "../trace-collector.ts";
@@ -29,7 +29,7 @@ request:
   });
   const url = await program.url();
   const mcp = await until("the line of MCP", () => /^MCP listening on (\S+)$/m.exec(program.stdout())?.[1]);
-  const { message } = await mcpWire(mcp).modern("tools/call", {
+  const { message } = await mcpRequests(mcp).modern("tools/call", {
     name: "find",
     arguments: { n: 3 },
     _meta: { ...MODERN_META, traceparent: `00-${TRACE}-${CALLER}-01` },

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ask } from "../ask.ts";
+import { sendRequest } from "../ask.ts";
 import { run, runHere, start } from "./program.ts";
 
 /** Every secret holds this word; nothing that leaves the program may. */
@@ -87,7 +87,7 @@ describe("nothing that leaves the program holds a secret", () => {
       ["/nowhere", undefined],
     ];
     for (const [path, authorization] of tried) {
-      const answer = await ask(
+      const answer = await sendRequest(
         url + path,
         authorization === undefined ? {} : { headers: { Authorization: authorization } },
       );
@@ -198,7 +198,7 @@ auth: { type: basic, from-aws-secretmanager: { secret-name: users, region: eu-ce
     const url = await program.url();
     const seen: string[] = [];
     for (const path of [...names, "db", "health/ready", "docs"]) {
-      const answer = await ask(`${url}/${path}`);
+      const answer = await sendRequest(`${url}/${path}`);
       seen.push(`${path} ${answer.status} ${answer.body.toString()}`);
     }
     expect(seen.slice(0, names.length + 1).map((text) => text.split(" ")[1])).toEqual([

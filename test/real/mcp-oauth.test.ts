@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { seen, whoEndpoint } from "../mcp-auth.ts";
+import { whoEndpoint, whoRow } from "../mcp-auth.ts";
 import { freePort, startMcp } from "../mcp-program.ts";
 import { sdkV1, sdkV2Client, testWithMcpTools } from "../mcp-tools.ts";
 import { client, startProvider } from "../oidc-provider.ts";
@@ -42,7 +42,9 @@ testWithMcpTools("A32 from a refusal to a token and back, with the second SDK an
     const user = new Client(INFO, { versionNegotiation: { mode } });
     await user.connect(new StreamableHTTPClientTransport(new URL(url), { authProvider }));
     const { structuredContent } = await user.callTool({ name: "who" });
-    expect(structuredContent.rows).toEqual([{ ...seen(client.id, "reader,writer", "oidc"), email: "ada@example.com" }]);
+    expect(structuredContent.rows).toEqual([
+      { ...whoRow(client.id, "reader,writer", "oidc"), email: "ada@example.com" },
+    ]);
     await user.close();
   }
 });

@@ -1,7 +1,7 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { mcpWire } from "../mcp-program.ts";
+import { mcpRequests } from "../mcp-program.ts";
 import { openSocket } from "../socket.ts";
 import { reloadedFiles } from "./project.ts";
 
@@ -122,7 +122,7 @@ export async function putUnderSoak(target: SoakTarget): Promise<void> {
     target.reload();
     await ask("reloads", { path: "/reloaded", status: 200 });
   });
-  const wire = mcpWire(mcpUrl);
+  const wire = mcpRequests(mcpUrl);
   const calling = keepOn(60, async (times) => {
     try {
       if (times % 10 === 0) await wire.modern("tools/list");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { McpService } from "../../src/mcp/mcp-service.ts";
-import { heldBytes } from "../heap.ts";
+import { measureMemory } from "../heap.ts";
 import { testRegistry } from "../mcp-registry.ts";
 import { mcpServer, mcpSettings, TASKS_META, taskSettings } from "../mcp-server.ts";
 import { endpoint, serviceFrom } from "../service.ts";
@@ -124,10 +124,10 @@ test("DuckDB does not keep long values with a prepared statement", async () => {
     await rows.close();
   };
   for (let n = 0; n < 5; n++) await read(n);
-  await heldBytes();
+  await measureMemory();
   const before = process.memoryUsage().rss;
   for (let n = 5; n < 45; n++) await read(n);
-  await heldBytes();
+  await measureMemory();
   // With them, 40 statements take 190 MB.
   expect(process.memoryUsage().rss - before).toBeLessThan(95_000_000);
 });

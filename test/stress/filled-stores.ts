@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { heldBytes } from "../heap.ts";
+import { measureMemory } from "../heap.ts";
 import { tablesOf } from "../markdown.ts";
 
 /** A place where something is kept of what clients send. */
@@ -51,10 +51,10 @@ export function testThatMemoryLevelsOff(stores: readonly Store[]): void {
       await using filling = { [Symbol.asyncDispose]: async () => {}, ...(await open()) };
       // What the first ones load and compile is not what they leave.
       for (let n = 0; n < 2; n++) await filling.fill(n);
-      const before = await heldBytes();
+      const before = await measureMemory();
       const fillAndMeasure = async (from: number, to: number): Promise<number> => {
         for (let n = from; n < to; n++) await filling.fill(n);
-        return (await heldBytes()) - before;
+        return (await measureMemory()) - before;
       };
       const first = await fillAndMeasure(2, 2 + count);
       // Kept as well, it would be half as much again.

@@ -4,7 +4,7 @@ import { uniqueNames } from "../../result/column-names.ts";
 import type { Encoder, RowFormat } from "../format.ts";
 import { bindAll, cellOf, widthOf } from "../values/cell.ts";
 import { createSink, release, renew, reserve } from "../values/sink.ts";
-import { sizeGuess } from "../values/size-guess.ts";
+import { guessSize } from "../values/size-guess.ts";
 import { fieldOf } from "./field.ts";
 import { writeCell, writerOf } from "./writer-of.ts";
 
@@ -52,7 +52,7 @@ function openRecords(columns: readonly Column[]): (chunk: Chunk, head: number) =
   // After each field, there is a comma or the end of the line.
   sink.slack = widthOf(cells) + cells.length + 1;
   return ({ rows, vectors }, head) => {
-    renew(sink, head + vectors.reduce((sum, vector) => sum + sizeGuess(vector, rows), rows));
+    renew(sink, head + vectors.reduce((sum, vector) => sum + guessSize(vector, rows), rows));
     bindAll(cells, vectors);
     let at = head;
     for (let row = 0; row < rows; row++) {

@@ -5,7 +5,7 @@ import { uniqueNames } from "../../result/column-names.ts";
 import { bindAll, cellOf, widthOf } from "../values/cell.ts";
 import { type Literal, literal, paddedLength, writeLiteral } from "../values/literal.ts";
 import { createSink, release, renew, reserve } from "../values/sink.ts";
-import { sizeGuess } from "../values/size-guess.ts";
+import { guessSize } from "../values/size-guess.ts";
 import { writeCell } from "./cell.ts";
 import { writerOf } from "./writer-of.ts";
 
@@ -32,7 +32,7 @@ export function openRows(columns: readonly Column[], delimiters: RowDelimiters):
   sink.slack = widthOf(cells) + names.paddedLength + 2;
   return {
     encode({ rows, vectors }, head) {
-      renew(sink, head + vectors.reduce((sum, vector) => sum + sizeGuess(vector, rows), rows * names.length));
+      renew(sink, head + vectors.reduce((sum, vector) => sum + guessSize(vector, rows), rows * names.length));
       bindAll(cells, vectors);
       let at = head;
       for (let row = 0; row < rows; row++) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { productFrom, resource, tool } from "../../../test/mcp-product.ts";
+import { openTestEndpoints, resource, tool } from "../../../test/mcp-product.ts";
 
 const basic = (user: string) => `Basic ${Buffer.from(`${user}:pw`).toString("base64")}`;
 const users = (name: string) => `{type: basic, users: [{username: ${name}, password: pw}]}`;
@@ -8,7 +8,7 @@ const TOOL = tool("find", "SELECT 1 AS x");
 const BASIC = 'Basic realm="eider"';
 
 /** The identity, or the challenges. */
-async function outcome(mcp: Awaited<ReturnType<typeof productFrom>>, ...request: Parameters<typeof mcp.admit>) {
+async function outcome(mcp: Awaited<ReturnType<typeof openTestEndpoints>>, ...request: Parameters<typeof mcp.admit>) {
   const admitted = await mcp.admit(...request);
   return admitted.kind === "identity" ? (admitted.identity.get("username")?.text ?? "anonymous") : admitted.challenges;
 }
@@ -39,7 +39,7 @@ describe("mcp.auth by method", () => {
     ["enabled: false", "resources/read: {required: true}", ["resources/read", "resources/subscribe"]],
   ])("%s, %s: protected are %j", async (enabled, methods, expected) => {
     const auth = `{${enabled}, type: basic, users: [{username: ada, password: pw}], methods: {${methods}}}`;
-    await using mcp = await productFrom({ ...main(`{auth: ${auth}}`), ...TOOL });
+    await using mcp = await openTestEndpoints({ ...main(`{auth: ${auth}}`), ...TOOL });
     const needing: string[] = [];
     for (const method of METHODS) if ((await outcome(mcp, method)) !== "anonymous") needing.push(method);
     expect(needing).toEqual(expected);
@@ -51,7 +51,7 @@ describe("mcp.auth by method", () => {
   });
 
   test("without a block no credentials are required, and those that are sent are ignored", async () => {
-    await using mcp = await productFrom({ ...main("{}"), ...TOOL });
+    await using mcp = await openTestEndpoints({ ...main("{}"), ...TOOL });
     expect(await outcome(mcp, "tools/call", { target: "find" })).toBe("anonymous");
     expect(await outcome(mcp, "tools/call", { target: "find", authorization: basic("eve") })).toBe("anonymous");
   });
@@ -72,7 +72,7 @@ describe("an endpoint with its own auth block", () => {
   const GLOBAL = `auth: ${users("everybody")}\n`;
 
   test("requires an identity of its block, without mcp.auth", async () => {
-    await using mcp = await productFrom({ ...main("{}", GLOBAL), ...OWN });
+    await using mcp = await openTestEndpoints({ ...main("{}", GLOBAL), ...OWN });
     expect(await outcome(mcp, "tools/list")).toBe("anonymous");
     expect(await outcome(mcp, "tools/call", { target: "open" })).toBe("anonymous");
     expect(await outcome(mcp, "tools/call", { target: "mine" })).toEqual([BASIC]);
@@ -89,7 +89,7 @@ describe("an endpoint with its own auth block", () => {
 
   test("requires an identity of either block, if mcp.auth does not require one", async () => {
     const auth = `{enabled: false, ${users("agent").slice(1, -1)}, methods: {tools/list: {required: true}}}`;
-    await using mcp = await productFrom({ ...main(`{auth: ${auth}}`, GLOBAL), ...OWN });
+    await using mcp = await openTestEndpoints({ ...main(`{auth: ${auth}}`, GLOBAL), ...OWN });
     expect(await outcome(mcp, "tools/call", { target: "mine" })).toEqual([BASIC]);
     expect(await outcome(mcp, "tools/call", { target: "mine", authorization: basic("agent") })).toBe("agent");
     expect(await outcome(mcp, "tools/call", { target: "mine", authorization: basic("owner") })).toBe("owner");
@@ -98,14 +98,14 @@ describe("an endpoint with its own auth block", () => {
   });
 
   test("requires an identity of mcp.auth, if mcp.auth requires one", async () => {
-    await using mcp = await productFrom({ ...main(`{auth: ${users("agent")}}`, GLOBAL), ...OWN });
+    await using mcp = await openTestEndpoints({ ...main(`{auth: ${users("agent")}}`, GLOBAL), ...OWN });
     expect(await outcome(mcp, "tools/call", { target: "mine", authorization: basic("agent") })).toBe("agent");
     expect(await outcome(mcp, "tools/call", { target: "mine", authorization: basic("owner") })).toEqual([BASIC]);
     expect(await outcome(mcp, "tools/call", { target: "open" })).toEqual([BASIC]);
   });
 
   test("failed attempts count against the rate limit", async () => {
-    await using mcp = await productFrom({
+    await using mcp = await openTestEndpoints({
       ...main("{}"),
       ...tool("mine", "SELECT 1 AS x", `auth: ${users("owner")}\nrate-limit: {max: 2, interval: 60}\n`),
     });
@@ -139,13 +139,13 @@ describe("challenges", () => {
       [expect.stringContaining(`https://api.example.com/${METADATA}`), BASIC],
     ],
   ])("%s and %j: %j", async (mcp, authorization, challenges) => {
-    await using product = await productFrom({ ...main(mcp), ...TOOL });
+    await using product = await openTestEndpoints({ ...main(mcp), ...TOOL });
     const admitted = await product.admit("tools/list", { authorization, origin: "http://here:1" });
     expect(admitted).toMatchObject({ kind: "refused", failure: { kind: "unauthorized" }, challenges });
   });
 
   test("a valid token is accepted", async () => {
-    await using product = await productFrom({ ...main(bearer), ...TOOL });
+    await using product = await openTestEndpoints({ ...main(bearer), ...TOOL });
     expect(await outcome(product, "tools/list", { authorization: `Bearer ${TOKEN}` })).toBe("bot");
   });
 });

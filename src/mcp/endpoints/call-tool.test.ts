@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { identityNamed, productFrom, tool } from "../../../test/mcp-product.ts";
+import { identityNamed, openTestEndpoints, tool } from "../../../test/mcp-product.ts";
 import { openStop } from "../../engines/stop.ts";
 import { RequestFailure } from "../../failure.ts";
 import { McpError } from "../mcp-service.ts";
@@ -9,7 +9,7 @@ const request = (...entries: readonly string[]): string =>
 const ID = request("field-name: id, field-in: query, required: true, validators: [{type: int, min: 1}]");
 
 test("a read returns the same rows as text and as structured content", async () => {
-  await using mcp = await productFrom(tool("find", "SELECT {{params.id}} AS id, 'Ada' AS name", ID));
+  await using mcp = await openTestEndpoints(tool("find", "SELECT {{params.id}} AS id, 'Ada' AS name", ID));
   const { text, structured, structuredText, isError, blocks } = await mcp.call("find", { id: 7 });
   expect(isError).toBe(false);
   expect(blocks).toHaveLength(1);
@@ -20,7 +20,7 @@ test("a read returns the same rows as text and as structured content", async () 
 
 test("numbers keep every digit", async () => {
   const sql = "SELECT 9223372036854775807 AS big, 12345678901234567.89::DECIMAL(38, 2) AS money, 1e300 AS far";
-  await using mcp = await productFrom(tool("digits", sql, "with-pagination: false\n"));
+  await using mcp = await openTestEndpoints(tool("digits", sql, "with-pagination: false\n"));
   const { text, structuredText } = await mcp.call("digits");
   expect(text).toBe('[{"big":9223372036854775807,"money":12345678901234567.89,"far":1e+300}]');
   expect(structuredText).toBe(`{"rows":${text},"row_count":1}`);
@@ -42,7 +42,7 @@ test.each([
   ],
 ])("arguments %j are refused with %j", async (args, expected) => {
   const status = "field-name: status, field-in: query, validators: [{type: enum, allowedValues: [a, b]}]";
-  await using mcp = await productFrom(tool("find", "SELECT {{params.id}} AS id", `${ID}  - {${status}}\n`));
+  await using mcp = await openTestEndpoints(tool("find", "SELECT {{params.id}} AS id", `${ID}  - {${status}}\n`));
   const { isError, text, structured } = await mcp.call("find", args);
   expect([isError, text, structured]).toEqual([true, expected, undefined]);
   expect(mcp.observed).toMatchObject([{ surface: "mcp", endpoint: "mcp-tool find", status: 400 }]);
@@ -55,13 +55,13 @@ test("arguments reach the parameters of every location", async () => {
     "field-name: id, field-in: path",
   )}`;
   const sql = "SELECT '{{params.x_user_region}}' AS region, '{{params.note}}' AS note, '{{params.id}}' AS id";
-  await using mcp = await productFrom(tool("where", sql, yaml));
+  await using mcp = await openTestEndpoints(tool("where", sql, yaml));
   const { structured } = await mcp.call("where", { x_user_region: "eu", note: { a: [1] }, id: 5 });
   expect(structured?.["rows"]).toEqual([{ region: "eu", note: '{"a":[1]}', id: "5" }]);
 });
 
 test("limit and offset are only for paginated reads", async () => {
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     ...tool("paged", "SELECT i FROM range(10) t(i)"),
     ...tool("whole", "SELECT i FROM range(10) t(i)", "with-pagination: false\n"),
   });
@@ -77,12 +77,12 @@ test("limit and offset are only for paginated reads", async () => {
 });
 
 test("an unknown tool is an error, not a result", async () => {
-  await using mcp = await productFrom(tool("find", "SELECT 1 AS x"));
+  await using mcp = await openTestEndpoints(tool("find", "SELECT 1 AS x"));
   await expect(mcp.call("fnd")).rejects.toThrow(new McpError({ kind: "unknown-name", message: "Unknown tool: fnd" }));
 });
 
 test("database errors reach the client, without secrets", async () => {
-  await using mcp = await productFrom(
+  await using mcp = await openTestEndpoints(
     {
       "eider.yaml":
         // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference to the environment, in YAML.
@@ -105,13 +105,13 @@ test("database errors reach the client, without secrets", async () => {
 });
 
 test("a template can reject a call with its own message", async () => {
-  await using mcp = await productFrom(tool("no", "SELECT error('403: not yours') AS x"));
+  await using mcp = await openTestEndpoints(tool("no", "SELECT error('403: not yours') AS x"));
   expect(await mcp.call("no")).toMatchObject({ isError: true, text: "not yours" });
   expect(mcp.observed).toMatchObject([{ status: 403 }]);
 });
 
 test("a query that takes too long names the limit", async () => {
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     "eider.yaml": "connections: {memory: {}}\nmcp: {}\nlimits: {query-timeout: 1s}\n",
     ...tool("slow", "SELECT count(*) AS n FROM range(100000000000) t(i), range(1000) u(j) WHERE i + j < 0"),
   });
@@ -122,7 +122,7 @@ test("a query that takes too long names the limit", async () => {
 });
 
 test("cancelling a call interrupts its query", async () => {
-  await using mcp = await productFrom(
+  await using mcp = await openTestEndpoints(
     tool("slow", "SELECT count(*) AS n FROM range(100000000000) t(i), range(1000) u(j) WHERE i + j < 0"),
   );
   const stop = openStop();
@@ -137,7 +137,7 @@ test("cancelling a call interrupts its query", async () => {
 });
 
 test("calls are counted under the name of the tool", async () => {
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     ...tool("a", "SELECT 1 AS x", "rate-limit: {max: 1, interval: 60}\n"),
     ...tool("b", "SELECT 1 AS x", "rate-limit: {max: 1, interval: 60}\n"),
   });
@@ -150,7 +150,7 @@ test("calls are counted under the name of the tool", async () => {
 });
 
 test("a failure names the connection that is down", async () => {
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     "eider.yaml": "connections: {gone: {init: \"ATTACH '/nowhere/at/all.db' AS gone (READ_ONLY)\"}}\nmcp: {}\n",
     "a.yaml": "mcp-tool: {name: a, description: A}\ntemplate-source: a.sql\nconnection: [gone]\n",
     "a.sql": "SELECT * FROM gone.t",
@@ -163,7 +163,7 @@ test("a failure names the connection that is down", async () => {
 
 test("the identity reaches the template, and arguments cannot override it", async () => {
   const sql = "SELECT owner FROM (VALUES ('ada'), ('bob')) t(owner) WHERE owner = '{{auth.username}}'";
-  await using mcp = await productFrom(tool("mine", sql));
+  await using mcp = await openTestEndpoints(tool("mine", sql));
   for (const name of ["ada", "bob"]) {
     const { structured } = await mcp.call("mine", {}, { identity: identityNamed(name) });
     expect(structured?.["rows"]).toEqual([{ owner: name }]);
@@ -175,13 +175,13 @@ test("the identity reaches the template, and arguments cannot override it", asyn
 
 test("a protected endpoint requires an identity, even if the access check is bypassed", async () => {
   const auth = "auth: {type: basic, users: [{username: ada, password: x}]}\n";
-  await using mcp = await productFrom(tool("mine", "SELECT 1 AS x", auth));
+  await using mcp = await openTestEndpoints(tool("mine", "SELECT 1 AS x", auth));
   expect(await mcp.call("mine")).toMatchObject({ isError: true, text: "Unauthorized" });
   expect(await mcp.call("mine", {}, { identity: identityNamed("ada") })).toMatchObject({ isError: false });
 });
 
 test("a call sends progress and log messages", async () => {
-  await using mcp = await productFrom(tool("find", "SELECT 1 AS x"));
+  await using mcp = await openTestEndpoints(tool("find", "SELECT 1 AS x"));
   await mcp.call("find");
   expect(mcp.progress).toEqual([0, 50, 100]);
   expect(mcp.logged).toEqual(["info running find", "info query executed", "info 1 rows read"]);

@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
-import { productFrom, resource, tool } from "../../../test/mcp-product.ts";
+import { openTestEndpoints, resource, tool } from "../../../test/mcp-product.ts";
 
 const REQUEST = `summary: Find customers
 request:
@@ -12,7 +12,7 @@ request:
 `;
 
 test("a tool is described by its endpoint", async () => {
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     ...tool("find", "SELECT {{params.id}} AS id", REQUEST),
     ...tool("all", "SELECT 1 AS x", "with-pagination: false\n"),
   });
@@ -42,14 +42,14 @@ test("a tool is described by its endpoint", async () => {
 });
 
 test("server info and instructions", async () => {
-  await using own = await productFrom({
+  await using own = await openTestEndpoints({
     "eider.yaml":
       "project-name: shop\nproject-version: 2.1.0\nconnections: {memory: {}}\nmcp: {instructions-file: about.md}\n",
     "about.md": "Ask nicely.\n",
   });
   expect(own.product.service.serverInfo).toEqual({ name: "shop", title: "shop", version: "2.1.0" });
   expect(own.product.service.instructions).toBe("Ask nicely.");
-  await using other = await productFrom({
+  await using other = await openTestEndpoints({
     "eider.yaml": "project-description: A shop.\nconnections: {memory: {}}\nmcp: {}\n",
   });
   expect(other.product.service.instructions).toBe(
@@ -59,7 +59,7 @@ test("server info and instructions", async () => {
 
 test("resources and templates are listed", async () => {
   const optional = "request: [{field-name: status, field-in: query}]\n";
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     "eider.yaml": "connections: {memory: {}}\nmcp: {uri-scheme: shop}\n",
     ...resource("a", { name: "plain", sql: "SELECT 1 AS x" }),
     ...resource("b", { name: "filtered list", sql: "SELECT '{{params.status}}' AS x", yaml: optional }),
@@ -87,7 +87,7 @@ test("resources and templates are listed", async () => {
 });
 
 test("an endpoint can be both a tool and a REST route", async () => {
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     "a.yaml":
       "url-path: /customers/:id\nmcp-tool: {name: customer, description: One}\ntemplate-source: a.sql\nconnection: [memory]\n" +
       "request: [{field-name: id, field-in: path, validators: [{type: int}]}]\n",

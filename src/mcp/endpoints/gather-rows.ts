@@ -1,6 +1,6 @@
 import type { Rows } from "../../engines/rows.ts";
 import { openRows } from "../../formats/json/rows.ts";
-import { sizeGuess } from "../../formats/values/size-guess.ts";
+import { guessSize } from "../../formats/values/size-guess.ts";
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import { sliceChunk } from "../../result/slice-chunk.ts";
@@ -72,7 +72,7 @@ interface FitOptions {
 }
 
 function estimateBytes({ vectors, rows }: Chunk): number {
-  return vectors.reduce((sum, vector) => sum + sizeGuess(vector, rows), 0);
+  return vectors.reduce((sum, vector) => sum + guessSize(vector, rows), 0);
 }
 
 const EMPTY = Buffer.alloc(0);

@@ -1,7 +1,7 @@
 import type { Limits } from "../../config/project.ts";
 import { type JsonObject, withoutUnset } from "../../docs/json.ts";
 import { isRequired, parameterSchema } from "../../docs/parameter-schema.ts";
-import { pageSchema, validatedIn } from "../../docs/parameters.ts";
+import { appliedValidatorsOf, pageSchema } from "../../docs/parameters.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
 import { isPageField, type PageField, pageFields } from "../../params/page.ts";
 import type { Parameter } from "../../params/parameter.ts";
@@ -31,7 +31,7 @@ function argumentSchema(parameter: Parameter, endpoint: Endpoint, limits: PageLi
   const { name, description } = parameter;
   const pageFieldSchema =
     isPageField(name) && endpoint.operation.kind === "read" ? pageSchema(name, limits) : undefined;
-  const schema = parameterSchema(parameter, validatedIn(endpoint, name), pageFieldSchema);
+  const schema = parameterSchema(parameter, appliedValidatorsOf(endpoint, name), pageFieldSchema);
   if (description === undefined) return schema;
   return { ...schema, description: [description, schema["description"]].filter(Boolean).join(" ") };
 }

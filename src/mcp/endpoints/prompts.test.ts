@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { productFrom, tool } from "../../../test/mcp-product.ts";
+import { openTestEndpoints, tool } from "../../../test/mcp-product.ts";
 
 const PROMPT = {
   "p.yaml": `mcp-prompt:
@@ -16,7 +16,7 @@ const PROMPT = {
 };
 
 test("arguments fill a prompt, and all of them are optional", async () => {
-  await using mcp = await productFrom(PROMPT);
+  await using mcp = await openTestEndpoints(PROMPT);
   expect(await mcp.prompt("report", { region: "<North>", day: "Monday", other: "x" })).toBe(
     "About <North> & Monday.\nOnly <Monday>.\n\n",
   );
@@ -33,7 +33,7 @@ test("arguments fill a prompt, and all of them are optional", async () => {
 });
 
 test("an unknown prompt is not found", async () => {
-  await using mcp = await productFrom(PROMPT);
+  await using mcp = await openTestEndpoints(PROMPT);
   await expect(mcp.prompt("reprot")).rejects.toMatchObject({
     problem: { kind: "unknown-name", message: "Prompt not found: reprot" },
   });
@@ -41,7 +41,7 @@ test("an unknown prompt is not found", async () => {
 
 test("an argument is completed like a parameter of the same name", async () => {
   const values = Array.from({ length: 150 }, (_, index) => `r${index}`);
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     ...PROMPT,
     ...tool(
       "find",

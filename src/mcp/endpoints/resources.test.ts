@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { callOf, identityNamed, productFrom, resource } from "../../../test/mcp-product.ts";
+import { callOf, identityNamed, openTestEndpoints, resource } from "../../../test/mcp-product.ts";
 
 const BY_ID = resource("one", {
   name: "customers/{id}",
@@ -16,7 +16,7 @@ describe("reading", () => {
     ["eider://customers/%31?status=%67one&status=away", '[{"id":1,"status":"gone"}]'],
     ["eider://customers/new", '[{"x":"new"}]'],
   ])("%s is %s", async (uri, text) => {
-    await using mcp = await productFrom({
+    await using mcp = await openTestEndpoints({
       ...BY_ID,
       ...resource("new", { name: "customers/new", sql: "SELECT 'new' AS x" }),
     });
@@ -38,7 +38,7 @@ describe("reading", () => {
     "eider://customers/%ff",
     "eider://customers/1?status=%zz",
   ])("%j is not found", async (uri) => {
-    await using mcp = await productFrom(BY_ID);
+    await using mcp = await openTestEndpoints(BY_ID);
     await expect(mcp.read(uri)).rejects.toMatchObject({ problem: { kind: "resource-not-found", uri } });
   });
 
@@ -48,12 +48,12 @@ describe("reading", () => {
     ["eider://customers/1?other=1", "other: Unknown parameter not defined in endpoint configuration"],
     ["eider://customers/1?auth.username=ada", "auth.username: Unknown parameter not defined in endpoint configuration"],
   ])("%s: %s", async (uri, message) => {
-    await using mcp = await productFrom(BY_ID);
+    await using mcp = await openTestEndpoints(BY_ID);
     await expect(mcp.read(uri)).rejects.toMatchObject({ problem: { kind: "invalid-params", message } });
   });
 
   test("the query of a URI selects the page, and a hint reports missing rows", async () => {
-    await using mcp = await productFrom(resource("many", { name: "many", sql: "SELECT i FROM range(500) t(i)" }));
+    await using mcp = await openTestEndpoints(resource("many", { name: "many", sql: "SELECT i FROM range(500) t(i)" }));
     const { contents } = await mcp.read("eider://many?limit=2&offset=3");
     expect(contents.map(({ text }) => text)).toEqual([
       '[{"i":3},{"i":4}]',
@@ -62,14 +62,16 @@ describe("reading", () => {
   });
 
   test("database errors are returned, internal details are not", async () => {
-    await using mcp = await productFrom(resource("bad", { name: "bad", sql: "SELECT CAST('x' AS INTEGER) AS i" }));
+    await using mcp = await openTestEndpoints(
+      resource("bad", { name: "bad", sql: "SELECT CAST('x' AS INTEGER) AS i" }),
+    );
     await expect(mcp.read("eider://bad")).rejects.toMatchObject({
       problem: { kind: "internal", message: expect.stringMatching(/^Query failed: .*Could not convert/) },
     });
   });
 
   test("bytes are a blob, other types are text of the first column", async () => {
-    await using mcp = await productFrom({
+    await using mcp = await openTestEndpoints({
       ...resource("a", { name: "picture", sql: "SELECT 1 AS i, from_hex('00FF') AS b", mime: "image/png" }),
       ...resource("b", { name: "file", sql: "SELECT from_hex('00FF') AS b", mime: "application/pdf" }),
       ...resource("c", { name: "drawing", sql: "SELECT '<svg/>' AS s", mime: "image/svg+xml" }),
@@ -94,7 +96,7 @@ describe("caching of resources", () => {
     `cache: {table: ${name}, schedule: ${schedule}}\nwith-pagination: false\n`;
 
   test("a cached resource is current until its next refresh, others are not cacheable", async () => {
-    await using mcp = await productFrom({
+    await using mcp = await openTestEndpoints({
       ...resource("a", { name: "cached", sql: "SELECT 1 AS x", yaml: cached("c", "10m") }),
       ...resource("b", { name: "live", sql: "SELECT 1 AS x" }),
       ...resource("c", { name: "mine", sql: "SELECT '{{auth.username}}' AS x" }),
@@ -114,7 +116,7 @@ describe("caching of resources", () => {
   });
 
   test("rows depend on the identity", async () => {
-    await using mcp = await productFrom(resource("c", { name: "mine", sql: "SELECT '{{auth.username}}' AS x" }));
+    await using mcp = await openTestEndpoints(resource("c", { name: "mine", sql: "SELECT '{{auth.username}}' AS x" }));
     for (const name of ["ada", "bob"]) {
       const { text } = await mcp.read("eider://mine", { identity: identityNamed(name) });
       expect(text).toBe(`[{"x":"${name}"}]`);
@@ -124,7 +126,7 @@ describe("caching of resources", () => {
 
 describe("completion", () => {
   const complete = async (uri: string, name: string, value: string) => {
-    await using mcp = await productFrom(BY_ID);
+    await using mcp = await openTestEndpoints(BY_ID);
     return await mcp.product.service.complete({ kind: "resource", uri }, { name, value }, new Map());
   };
 

@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
-import { productFrom, resource, type TestProduct, tool } from "../../../test/mcp-product.ts";
+import { openTestEndpoints, resource, type TestProduct, tool } from "../../../test/mcp-product.ts";
 
 const INIT =
   "CREATE TABLE t (id BIGINT PRIMARY KEY, name VARCHAR); INSERT INTO t VALUES (1, 'one'), (2, repeat('x', 2000))";
@@ -26,7 +26,7 @@ async function checked(mcp: TestProduct, name: string, args: Readonly<Record<str
 }
 
 test("a tool returns the object, as text and as structured content", async () => {
-  await using mcp = await productFrom({ ...MAIN, ...tool("find", SQL, ONE + ID) });
+  await using mcp = await openTestEndpoints({ ...MAIN, ...tool("find", SQL, ONE + ID) });
   expect(mcp.definition("tools", "find")["outputSchema"]).toMatchObject({
     type: "object",
     required: ["id", "name"],
@@ -53,7 +53,7 @@ test.each([
   ["application/x-ndjson", '{"id":1,"name":"one"}\n'],
   ["text/plain", "1"],
 ])("as %s it is the one row", async (type, expected) => {
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     ...MAIN,
     "find.sql": SQL,
     "find.yaml": `mcp-tool: {name: find, description: Finds, result-mime-type: ${type}}\ntemplate-source: find.sql\nconnection: memory\n${ONE}${ID}`,
@@ -66,7 +66,7 @@ test("a write tool has the object as its data, and fails as REST does", async ()
   const data = `operation: {returns-data: true}\n${ONE}${ID}`;
   const rename = "UPDATE t SET name = 'new' WHERE id = {{params.id}} OR {{params.id}} = 99 RETURNING *";
   const grow = "UPDATE t SET name = repeat('y', 5000) WHERE id = {{params.id}} RETURNING *";
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     ...MAIN,
     ...tool("rename", rename, `method: PATCH\n${data}`),
     ...tool("grow", grow, `method: PUT\n${data}`),
@@ -90,7 +90,7 @@ test("a write tool has the object as its data, and fails as REST does", async ()
 });
 
 test("a resource without a row does not exist", async () => {
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     ...MAIN,
     ...resource("one", { name: "things/{id}", sql: SQL, yaml: ONE + ID }),
   });

@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { describe, expect, test } from "vitest";
-import { productFrom, type TestProduct, tool } from "../../../test/mcp-product.ts";
+import { openTestEndpoints, type TestProduct, tool } from "../../../test/mcp-product.ts";
 
 const PNG = "89504E470D0A1A0A";
 
@@ -16,7 +16,7 @@ function validatorOf(mcp: TestProduct, name: string) {
 
 describe("the output schema", () => {
   test("is known before the first call, and holds for every type of the database", async () => {
-    await using mcp = await productFrom({
+    await using mcp = await openTestEndpoints({
       ...tool("types", "SELECT * FROM test_all_types()", "with-pagination: false\n"),
       ...tool("paged", "SELECT * FROM test_all_types()"),
       ...tool("empty", "SELECT * FROM test_all_types() WHERE false"),
@@ -43,7 +43,7 @@ describe("the output schema", () => {
 
   test("is looser if parameters choose the columns", async () => {
     const choice = "request: [{field-name: x, field-in: query, validators: [{type: int}]}]\n";
-    await using mcp = await productFrom({
+    await using mcp = await openTestEndpoints({
       ...tool("chosen", "SELECT 1 AS a {{#params.x}}, {{params.x}} AS b{{/params.x}}", choice),
     });
     const validate = validatorOf(mcp, "chosen");
@@ -55,7 +55,7 @@ describe("the output schema", () => {
   });
 
   test("exists only for JSON", async () => {
-    await using mcp = await productFrom({
+    await using mcp = await openTestEndpoints({
       "a.yaml":
         "mcp-tool: {name: a, description: A, result-mime-type: text/csv}\ntemplate-source: a.sql\nconnection: [memory]\n",
       "a.sql": "SELECT 1 AS x, 'a,b' AS y",
@@ -70,7 +70,7 @@ describe("results that are too long", () => {
   const main = (mcp: string) => ({ "eider.yaml": `connections: {memory: {}}\nmcp: ${mcp}\n` });
 
   test("a page reports missing rows", async () => {
-    await using mcp = await productFrom(tool("many", "SELECT i FROM range(5000) t(i)"));
+    await using mcp = await openTestEndpoints(tool("many", "SELECT i FROM range(5000) t(i)"));
     const { structured, blocks } = await mcp.call("many");
     expect(structured).toMatchObject({ row_count: 100, truncated: true, total_count: 5000, next_offset: 100 });
     expect(blocks[1]?.text).toBe(
@@ -89,7 +89,7 @@ describe("results that are too long", () => {
     [10, undefined],
     [11, true],
   ])("of %j rows, ten are given, truncated: %j", async (rows, truncated) => {
-    await using mcp = await productFrom({
+    await using mcp = await openTestEndpoints({
       ...main("{max-rows: 10}"),
       ...tool("many", `SELECT i FROM range(${rows}) t(i)`, "with-pagination: false\n"),
     });
@@ -98,7 +98,7 @@ describe("results that are too long", () => {
   });
 
   test("a query that never ends is abandoned", async () => {
-    await using mcp = await productFrom(
+    await using mcp = await openTestEndpoints(
       tool("endless", "SELECT i FROM range(1000000000000) t(i)", "with-pagination: false\n"),
     );
     const { structured, blocks } = await mcp.call("endless");
@@ -108,7 +108,7 @@ describe("results that are too long", () => {
   });
 
   test("text is truncated between rows", async () => {
-    await using mcp = await productFrom({
+    await using mcp = await openTestEndpoints({
       ...main("{max-text-bytes: 1000}"),
       ...tool("wide", "SELECT i, repeat('ü', 100) AS t FROM range(50) t(i)", "with-pagination: false\n"),
       ...tool("huge", "SELECT repeat('x', 5000000) AS t FROM range(3)", "with-pagination: false\n"),
@@ -134,7 +134,7 @@ describe("media types", () => {
     ["image/png", "image"],
     ["audio/wav", "audio"],
   ])("%s is the first column of bytes", async (type, block) => {
-    await using mcp = await productFrom(typed(type, `SELECT 1 AS id, from_hex('${PNG}') AS picture`));
+    await using mcp = await openTestEndpoints(typed(type, `SELECT 1 AS id, from_hex('${PNG}') AS picture`));
     const { blocks, structured } = await mcp.call("a");
     expect(blocks).toEqual([{ type: block, data: Buffer.from(PNG, "hex").toString("base64"), mimeType: type }]);
     expect(structured).toBeUndefined();
@@ -145,7 +145,7 @@ describe("media types", () => {
     ["SELECT ''::BLOB AS picture WHERE false", "The query found nothing"],
     ["SELECT NULL::BLOB AS picture", "The query found nothing"],
   ])("%s is no picture", async (sql, text) => {
-    await using mcp = await productFrom(typed("image/png", sql));
+    await using mcp = await openTestEndpoints(typed("image/png", sql));
     expect(await mcp.call("a")).toMatchObject({ isError: true, text });
   });
 
@@ -161,7 +161,7 @@ describe("media types", () => {
       "| x\\|y | l | n |\n| --- | --- | --- |\n| a\\|b | [1,null] |  |\n",
     ],
   ])("%s of %s", async (type, sql, text) => {
-    await using mcp = await productFrom(typed(type, sql));
+    await using mcp = await openTestEndpoints(typed(type, sql));
     expect((await mcp.call("a")).text).toBe(text);
   });
 
@@ -169,7 +169,7 @@ describe("media types", () => {
     ["markdown", "| i | t |\n| --- | --- |\n| 9223372036854775807 | two<br>lines |\n"],
     ["csv", 'i,t\r\n9223372036854775807,"two\nlines"\r\n'],
   ])("result-text: %s changes the text, not the data", async (as, text) => {
-    await using mcp = await productFrom({
+    await using mcp = await openTestEndpoints({
       "eider.yaml": `connections: {memory: {}}\nmcp: {result-text: ${as}}\n`,
       ...tool("a", "SELECT 9223372036854775807 AS i, E'two\\nlines' AS t"),
     });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { productFrom, tool } from "../../../test/mcp-product.ts";
+import { openTestEndpoints, tool } from "../../../test/mcp-product.ts";
 
 const MAIN = {
   "eider.yaml": 'connections: {memory: {init: "CREATE TABLE t (id INTEGER PRIMARY KEY, note VARCHAR)"}}\nmcp: {}\n',
@@ -9,7 +9,7 @@ const FIELDS =
 const INSERT = "INSERT INTO t VALUES ({{params.id}}, '{{params.note}}')";
 
 test("a write returns what it changed, as text and as structured content", async () => {
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     ...MAIN,
     ...tool("add", INSERT, `method: POST\n${FIELDS}`),
     ...tool("add_back", `${INSERT} RETURNING id, note`, `method: POST\noperation: {returns-data: true}\n${FIELDS}`),
@@ -32,7 +32,7 @@ test("a write returns what it changed, as text and as structured content", async
 });
 
 test("a failed write changes nothing, and returns the reason", async () => {
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     ...MAIN,
     ...tool("add_two", `${INSERT}; INSERT INTO t VALUES (1, 'taken')`, `method: POST\n${FIELDS}`),
     ...tool("count_all", "SELECT count(*) AS n FROM t"),
@@ -46,7 +46,7 @@ test("a failed write changes nothing, and returns the reason", async () => {
 });
 
 test("rows that a write returns are limited too", async () => {
-  await using mcp = await productFrom({
+  await using mcp = await openTestEndpoints({
     ...MAIN,
     "eider.yaml": `${MAIN["eider.yaml"].replace("mcp: {}", "mcp: {max-rows: 3}")}`,
     ...tool(
@@ -71,7 +71,7 @@ test.each([
   ["DELETE FROM t", "method: DELETE\n", [false, true, true]],
   ["DELETE FROM t", "operation: {type: Write}\n", [false, true, false]],
 ])("%s with %j is annotated %j", async (sql, yaml, [readOnly, destructive, idempotent]) => {
-  await using mcp = await productFrom({ ...MAIN, ...tool("a", sql, yaml) });
+  await using mcp = await openTestEndpoints({ ...MAIN, ...tool("a", sql, yaml) });
   expect(mcp.definition("tools", "a")["annotations"]).toEqual({
     readOnlyHint: readOnly,
     destructiveHint: destructive,

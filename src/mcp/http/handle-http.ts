@@ -6,7 +6,7 @@ import { isJsonContentType } from "../../http/content-type.ts";
 import { decodeUtf8 } from "../../http/decode-utf8.ts";
 import { type Client, clientOf, type TrustedProxies } from "../../http/forwarded.ts";
 import { requestIdOf } from "../../http/request-id.ts";
-import { atOnce, inSlices, SHORT } from "../../slices.ts";
+import { MAX_UNSLICED, runAtOnce, runInSlices } from "../../slices.ts";
 import { clientKey } from "../client-key.ts";
 import type { McpCore, Sender } from "../core.ts";
 import { handleBatch } from "../handle-batch.ts";
@@ -151,7 +151,7 @@ async function readText(exchange: McpExchange): Promise<string | undefined> {
     sendError(exchange, 413, { code: 413, message: "Request body is too large", headers });
     return undefined;
   }
-  const text = bytes.length <= SHORT ? atOnce(decodeUtf8(bytes)) : await inSlices(decodeUtf8(bytes));
+  const text = bytes.length <= MAX_UNSLICED ? runAtOnce(decodeUtf8(bytes)) : await runInSlices(decodeUtf8(bytes));
   if (text !== undefined) return text;
   sendError(exchange, 400, { code: CODE.parseError, message: "Parse error: the body is not UTF-8" });
   return undefined;

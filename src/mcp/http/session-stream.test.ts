@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { expect, test } from "vitest";
-import { as, namedGate } from "../../../test/mcp-access.ts";
+import { accessByName, asUser } from "../../../test/mcp-access.ts";
 import { readEvents } from "../../../test/mcp-events.ts";
 import { testRegistry } from "../../../test/mcp-registry.ts";
 import { mcpServer, mcpSettings, openGate, type TestMcp } from "../../../test/mcp-server.ts";
@@ -86,10 +86,10 @@ test("streams and subscriptions require a session", async () => {
 });
 
 test("a session of another identity counts as not found, for every method", async () => {
-  await using mcp = await mcpServer({ access: namedGate() });
-  const session = await begin(mcp, as("ann"));
+  await using mcp = await mcpServer({ access: accessByName() });
+  const session = await begin(mcp, asUser("ann"));
   expect((await mcp.post(ask("ping"), session)).status).toBe(200);
-  const stolen = { ...session, ...as("bob") };
+  const stolen = { ...session, ...asUser("bob") };
   expect((await mcp.post(ask("ping"), stolen)).status).toBe(404);
   expect((await listenOn(mcp, stolen)).status).toBe(404);
   expect((await fetch(mcp.url, { method: "DELETE", headers: stolen })).status).toBe(404);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { as, namedGate } from "../../../test/mcp-access.ts";
+import { accessByName, asUser } from "../../../test/mcp-access.ts";
 import { readEvents } from "../../../test/mcp-events.ts";
 import { testRegistry } from "../../../test/mcp-registry.ts";
 import { mcpServer, mcpSettings, openGate, TASKS_META, type TestMcp, taskSettings } from "../../../test/mcp-server.ts";
@@ -87,17 +87,17 @@ test("the requests of open streams can take 4 MiB per client", () => {
 });
 
 test("one client cannot take all streams, and is rejected as if there were none left", async () => {
-  await using mcp = await mcpServer({ access: namedGate() });
+  await using mcp = await mcpServer({ access: accessByName() });
   const params = { notifications: { toolsListChanged: true } };
   const streams = await Promise.all(
-    Array.from({ length: 130 }, async () => await mcp.modern("subscriptions/listen", params, as("ann"))),
+    Array.from({ length: 130 }, async () => await mcp.modern("subscriptions/listen", params, asUser("ann"))),
   );
   const isStream = ({ headers }: Response): boolean => headers.get("content-type") === "text/event-stream";
   expect(streams.filter(isStream)).toHaveLength(128);
   expect(await streams.find((response) => !isStream(response))?.json()).toMatchObject({
     error: { message: "Too many streams are open; try again later" },
   });
-  const others = await mcp.modern("subscriptions/listen", params, as("bob"));
+  const others = await mcp.modern("subscriptions/listen", params, asUser("bob"));
   expect(isStream(others)).toBe(true);
   await mcp.untilStreams(129);
   mcp.server.drain();

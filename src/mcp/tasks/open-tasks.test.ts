@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { as, namedGate } from "../../../test/mcp-access.ts";
+import { accessByName, asUser } from "../../../test/mcp-access.ts";
 import { readEvents } from "../../../test/mcp-events.ts";
 import { testRegistry } from "../../../test/mcp-registry.ts";
 import { mcpServer, mcpSettings, TASKS_META, type TestMcp, taskSettings } from "../../../test/mcp-server.ts";
-import { turnedClock } from "../../../test/turned-clock.ts";
+import { fakeClock } from "../../../test/turned-clock.ts";
 import { until } from "../../../test/until.ts";
 import { type McpCall, McpError, type McpService, type ToolResult } from "../mcp-service.ts";
 import { memoryTaskStore } from "./memory-store.ts";
@@ -18,7 +18,7 @@ interface Held {
 
 /** A server whose calls and clock the test controls. */
 async function heldServer(tasks: object = {}) {
-  const clock = turnedClock();
+  const clock = fakeClock();
   const calls: Held[] = [];
   const service: McpService = {
     ...testRegistry(),
@@ -29,7 +29,7 @@ async function heldServer(tasks: object = {}) {
       }),
   };
   const settings = mcpSettings({ tasks: { ...taskSettings, afterMs: 5_000, ...tasks } });
-  const mcp = await mcpServer({ service, settings, access: namedGate(), after: clock.after, now: clock.now });
+  const mcp = await mcpServer({ service, settings, access: accessByName(), after: clock.after, now: clock.now });
   return { clock, calls, mcp, [Symbol.asyncDispose]: () => mcp[Symbol.asyncDispose]() };
 }
 
@@ -39,7 +39,7 @@ interface TaskResponse {
 }
 
 async function ask(mcp: TestMcp, method: string, params: object, who = "ann"): Promise<TaskResponse> {
-  const response = await mcp.modern(method, { _meta: TASKS_META, ...params }, as(who));
+  const response = await mcp.modern(method, { _meta: TASKS_META, ...params }, asUser(who));
   return (await response.json()) as TaskResponse;
 }
 
@@ -79,7 +79,7 @@ test("a slow call becomes a task, whose result keeps every digit", async () => {
   });
   calls[0]?.finish(DONE);
   await until("the result", () => calls.length === 1);
-  const response = await mcp.modern("tasks/get", { _meta: TASKS_META, taskId }, as("ann"));
+  const response = await mcp.modern("tasks/get", { _meta: TASKS_META, taskId }, asUser("ann"));
   const text = await response.text();
   expect(text).toContain('"status":"completed"');
   expect(text).toContain('"result":{"content":[],"structuredContent":{"n":12345678901234567890},"isError":true}');
@@ -122,7 +122,7 @@ test("a task of another identity counts as not found", async () => {
   const listening = await mcp.modern(
     "subscriptions/listen",
     { _meta: TASKS_META, notifications: { taskIds: [taskId] } },
-    as("bob"),
+    asUser("bob"),
   );
   expect(await readEvents(listening).next()).toMatchObject({ params: { notifications: {} } });
 });
@@ -132,7 +132,7 @@ test("subscribers get the whole task when it changes", async () => {
   const { calls, mcp } = held;
   const taskId = await begun(held);
   const params = { _meta: TASKS_META, notifications: { taskIds: [taskId] } };
-  const events = readEvents(await mcp.modern("subscriptions/listen", params, as("ann")));
+  const events = readEvents(await mcp.modern("subscriptions/listen", params, asUser("ann")));
   expect(await events.next()).toMatchObject({ params: { notifications: { taskIds: [taskId] } } });
   calls[0]?.finish({ ...DONE, isError: false });
   expect(await events.next()).toMatchObject({
@@ -193,7 +193,7 @@ test("tasks need the setting and the client's declaration", async () => {
   await using mcp = await mcpServer();
   expect((await mcp.modern("tasks/get", { _meta: TASKS_META, taskId: "x" })).status).toBe(404);
   await using held = await heldServer();
-  const pending = held.mcp.modern("tools/call", { name: "greet" }, as("ann"));
+  const pending = held.mcp.modern("tools/call", { name: "greet" }, asUser("ann"));
   await until("the call", () => held.calls.length === 1);
   await held.clock.advance(60_000);
   held.calls[0]?.finish(DONE);

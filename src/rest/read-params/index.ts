@@ -4,7 +4,7 @@ import { RequestFailure } from "../../failure.ts";
 import { readBody } from "../../http/body-stream.ts";
 import { isJsonContentType } from "../../http/content-type.ts";
 import type { RawParams } from "../../params/parameter.ts";
-import { atOnce, inSlices, SHORT } from "../../slices.ts";
+import { MAX_UNSLICED, runAtOnce, runInSlices } from "../../slices.ts";
 import { parseBody } from "./parse-body.ts";
 import { parsePath } from "./parse-path.ts";
 import { parseQuery } from "./parse-query.ts";
@@ -47,5 +47,5 @@ async function readJsonBody(
   // An empty chunked body counts as no body. Any other body needs a Content-Type.
   if (bytes.length > 0 && type === undefined) throw new RequestFailure({ kind: "unsupported-body-type" });
   const parsing = parseBody(bytes, () => endpoint.parameters.flatMap((each) => (each.in === "body" ? each.name : [])));
-  return bytes.length <= SHORT ? atOnce(parsing) : await inSlices(parsing);
+  return bytes.length <= MAX_UNSLICED ? runAtOnce(parsing) : await runInSlices(parsing);
 }

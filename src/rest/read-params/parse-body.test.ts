@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { atOnce } from "../../slices.ts";
+import { runAtOnce } from "../../slices.ts";
 import { parseBody } from "./parse-body.ts";
 
-const parseBytes = (bytes: Buffer) => atOnce(parseBody(bytes, () => []));
+const parseBytes = (bytes: Buffer) => runAtOnce(parseBody(bytes, () => []));
 const parse = (body: string) => parseBytes(Buffer.from(body));
 const members = (body: string) =>
   Object.fromEntries([...parse(body).values].map(([name, { kind, text }]) => [name, kind === "json" ? [text] : text]));

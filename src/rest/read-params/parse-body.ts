@@ -1,7 +1,7 @@
 import { decodeUtf8 } from "../../http/decode-utf8.ts";
 import type { RawValue } from "../../params/parameter.ts";
 import { readMembers } from "../../params/read-members.ts";
-import { SHORT, type Sliced } from "../../slices.ts";
+import { MAX_UNSLICED, type Sliced } from "../../slices.ts";
 import { NO_ERRORS, NO_VALUES, type ReadValues } from "./read-values.ts";
 
 const NOT_JSON: ReadValues = {
@@ -26,7 +26,7 @@ export function* parseBody(bytes: Buffer, declared: () => readonly string[]): Sl
   const text = yield* decodeUtf8(bytes);
   if (text === undefined) return NOT_JSON;
   const values = new Map<string, RawValue>();
-  const limits = bytes.length <= SHORT ? undefined : { wanted: new Set(declared()), others: MAX_UNDECLARED };
+  const limits = bytes.length <= MAX_UNSLICED ? undefined : { wanted: new Set(declared()), others: MAX_UNDECLARED };
   const kind = yield* readMembers(withoutByteOrderMark(text), values, limits);
   if (kind === undefined) return NOT_JSON;
   return kind === "object" ? { values, errors: NO_ERRORS } : NOT_AN_OBJECT;

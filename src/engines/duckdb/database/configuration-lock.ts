@@ -1,5 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
-import { settingsNamed } from "../../../sql/privileged-actions.ts";
+import { settingsChangedBy } from "../../../sql/privileged-actions.ts";
 import { quoteLiteral } from "../../../sql/quote.ts";
 import type { ConnectionDefinition } from "../../engine.ts";
 import { duckdbDialect } from "../dialect.ts";
@@ -61,7 +61,7 @@ export function configurationLock({ database, definitions, settings, configured 
   /** Session settings, those that any `init` changes, and those that templates may change. */
   function settableNames(): ReadonlySet<string> {
     const statements = [...settings.statements(), ...definitions.flatMap(({ init }) => init ?? [])];
-    const named = statements.flatMap((sql) => settingsNamed(sql, duckdbDialect));
+    const named = statements.flatMap((sql) => settingsChangedBy(sql, duckdbDialect));
     return new Set([...ALWAYS_SETTABLE, ...named, ...(settable ?? [])]);
   }
 

@@ -2,7 +2,7 @@ import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
-import { statementTexts } from "../../../sql/whole-tokens.ts";
+import { splitStatements } from "../../../sql/whole-tokens.ts";
 import type { ConnectionDefinition } from "../../engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { withoutSql } from "../messages.ts";
@@ -108,7 +108,7 @@ export function openDuckDbConnections({
       // Macros that an `init` creates may quote values for another database.
       if (/sql_literal/i.test(sql)) await duckdb.query(native, remoteLiteralMacros);
       // One by one: some PRAGMAs (create_fts_index) are expanded when they are parsed, and need what earlier statements created.
-      const statements = statementTexts(sql, duckdbDialect);
+      const statements = splitStatements(sql, duckdbDialect);
       let transactionFrom: number | undefined;
       for (let index = connection.done; index < statements.length; index++) {
         const type = await runStatement(native, forSession(statements[index] ?? ""));

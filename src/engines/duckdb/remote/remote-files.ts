@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../../error-message.ts";
-import { isCredentialName, messageMask, shownAddress } from "../../../secrets.ts";
+import { isCredentialName, messageMask, redactUrl } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import { withTimeLimit } from "../../../time-limit.ts";
 import type { RemoteFiles, RemoteListing, RemoteOptions, RemoteText, TextRows } from "../../engine.ts";
@@ -116,7 +116,7 @@ export async function openRemoteFiles({ settings, connections }: RemoteOptions):
     if (error instanceof ExtensionError) return unreadable(error.message);
     const message = withoutSql(errorMessage(error));
     if (statusOf(message) === 404) return { kind: "absent" };
-    const masked = messageMask([...credentialsIn(address)])(mask(message.replaceAll(address, shownAddress(address))));
+    const masked = messageMask([...credentialsIn(address)])(mask(message.replaceAll(address, redactUrl(address))));
     const { reason, isUnresponsive } = remoteProblem(masked, failedSecrets);
     if (isUnresponsive) unresponsive.set(serverOf(address), reason);
     return unreadable(reason);

@@ -1,5 +1,5 @@
-import { tokensOf, topLevel } from "../../../sql/statement-words.ts";
-import { statementTexts } from "../../../sql/whole-tokens.ts";
+import { tokensOf, topLevelTokens } from "../../../sql/statement-words.ts";
+import { splitStatements } from "../../../sql/whole-tokens.ts";
 import { duckdbDialect } from "../dialect.ts";
 
 /** A statement that access to remote files may depend on. */
@@ -17,8 +17,8 @@ const EXTENSIONS: ReadonlySet<string> = new Set(["INSTALL", "LOAD", "FORCE"]);
  * change data, which must happen only once, in the database of the service.
  */
 export function secretStatements(init: string): readonly SecretStatement[] {
-  return statementTexts(init, duckdbDialect).flatMap((sql): readonly SecretStatement[] => {
-    const [verb, ...words] = topLevel(tokensOf(sql, duckdbDialect));
+  return splitStatements(init, duckdbDialect).flatMap((sql): readonly SecretStatement[] => {
+    const [verb, ...words] = topLevelTokens(tokensOf(sql, duckdbDialect));
     if (verb === undefined) return [];
     if (SETTINGS.has(verb.text)) return [{ sql, isSetting: true }];
     if (EXTENSIONS.has(verb.text)) return [{ sql, isSetting: false }];
