@@ -1,4 +1,5 @@
-import type { LoggedQuery } from "./ran-query.ts";
+import type { Read } from "../engines/engine.ts";
+import type { LoggedQuery } from "./logged-query.ts";
 
 /** When a call reached each point, in milliseconds of `performance.now()`. Undefined if not reached, or skipped. */
 export interface CallMarks {
@@ -54,4 +55,16 @@ export function eachPhase(
     }
   }
   onPhase("stream", from, now);
+}
+
+/** Marks the statements as rendered. The returned function marks the start of the query. */
+export function noteRendered(marks: CallMarks | undefined, ran: () => LoggedQuery): Pick<Read, "onStart"> {
+  if (marks === undefined) return {};
+  marks.ran = ran();
+  marks.rendered = performance.now();
+  return {
+    onStart() {
+      marks.entered ??= performance.now();
+    },
+  };
 }

@@ -32,14 +32,14 @@ import {
   withSnapshot,
 } from "./cached-read.ts";
 import { lookupOf } from "./call-lookup.ts";
-import type { CallMarks } from "./call-marks.ts";
+import { type CallMarks, noteRendered } from "./call-marks.ts";
 import { callRows } from "./call-rows.ts";
 import type { Deadline } from "./deadline.ts";
 import type { IdempotentResponses } from "./idempotency.ts";
+import { loggedQuery } from "./logged-query.ts";
 import type { CallNotes } from "./observed-call.ts";
 import { acceptFile, onlyRow } from "./one-row.ts";
 import { pagingOf, windowOf } from "./paging.ts";
-import { type LoggedQuery, loggedQuery } from "./ran-query.ts";
 
 /** One call to an endpoint, from any surface. */
 export interface Call {
@@ -283,18 +283,6 @@ function readOf(
         : statements
       : undefined,
     signal: deadline.signal,
-  };
-}
-
-/** Marks the statements as rendered. The returned function marks the start of the query. */
-export function noteRendered(marks: CallMarks | undefined, ran: () => LoggedQuery): Pick<Read, "onStart"> {
-  if (marks === undefined) return {};
-  marks.ran = ran();
-  marks.rendered = performance.now();
-  return {
-    onStart() {
-      marks.entered ??= performance.now();
-    },
   };
 }
 

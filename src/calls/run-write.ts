@@ -9,10 +9,11 @@ import { RequestFailure } from "../failure.ts";
 import type { RawParams } from "../params/parameter.ts";
 import type { Lookup } from "../sql/render.ts";
 import { withLeases } from "./cached-read.ts";
+import { noteRendered } from "./call-marks.ts";
 import type { WriteResponse } from "./idempotency.ts";
+import { loggedQuery } from "./logged-query.ts";
 import { requireOne } from "./one-row.ts";
-import { loggedQuery } from "./ran-query.ts";
-import { type Call, type CallServices, noteRendered, statementsOf, validateCall } from "./run-endpoint.ts";
+import { type Call, type CallServices, statementsOf, validateCall } from "./run-endpoint.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** The response to a write. */

@@ -1,8 +1,8 @@
 import type { MainConfig } from "../config/project.ts";
 import { toYaml } from "../config/to-yaml.ts";
 import { describeProject } from "../docs/project-document.ts";
-import { listenerUrl } from "./address-at.ts";
 import { type Command, UsageError } from "./command.ts";
+import { listenerUrl } from "./listener-url.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
 import { withProject } from "./with-project.ts";
 

@@ -1,7 +1,7 @@
 import { type IsRedacted, redaction } from "../audit/redaction.ts";
 import { eachPhase } from "../calls/call-marks.ts";
+import type { LoggedQuery } from "../calls/logged-query.ts";
 import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
-import type { LoggedQuery } from "../calls/ran-query.ts";
 import type { Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { type Mask, maskOf } from "../secrets.ts";

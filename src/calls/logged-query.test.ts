@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { engine } from "../engines/index.ts";
 import type { ParamValue } from "../params/parameter.ts";
 import { compileTemplate } from "../sql/compile-template.ts";
-import { loggedQuery } from "./ran-query.ts";
+import { loggedQuery } from "./logged-query.ts";
 
 const { dialect } = engine;
 
