@@ -281,7 +281,7 @@ describe("with AWS on this machine", () => {
       `secret '${name}': secret-table is not the name of a table; write users, auth.users or "my users"`,
     );
     expect(await refusal(block(name), { env, setup: "CREATE TABLE users (id INT)" })).toMatch(
-      `secret '${name}': secret-table users: it is there already with other columns`,
+      `secret '${name}': secret-table users: it already exists with columns other than`,
     );
   });
 

@@ -165,7 +165,7 @@ connections:
     const [before, failed] = [await count(), failures()];
     let acknowledged = 0;
     // Enough room for the log, not for the blocks that a checkpoint writes.
-    await disk.fill(100_000);
+    await disk.fill(200_000);
     for (let id = 10; failures() === failed; id++) {
       const response = await fetch(`${url}/write${index}`, {
         method: "POST",
