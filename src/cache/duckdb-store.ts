@@ -19,8 +19,8 @@ import {
   newestRecords,
 } from "./store-records.ts";
 import { openRefresher } from "./store-refresh.ts";
-import { fillTable } from "./store-rows.ts";
-import { openSpaceReclaimer } from "./store-space.ts";
+import { fillTable, withoutParallelWrites } from "./store-rows.ts";
+import { isDuckLake, openSpaceReclaimer } from "./store-space.ts";
 import { inReadTransaction, inTransaction } from "./store-sql.ts";
 
 export { ForeignCacheError } from "./store-layout.ts";
@@ -50,6 +50,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   if (shared === undefined) await clearLeftovers(engine, catalog).catch(() => {});
   const refreshCache = openRefresher(engine, { now, randomId, catalog, fence: shared?.fence });
   const reclaimSpace = await openSpaceReclaimer(engine, catalog);
+  const inLake = await isDuckLake(engine, catalog);
   const schemas = new Map<string, Promise<unknown>>();
   // The first new record also clears those of an earlier process.
   let recordsUntilClearing = 1;
@@ -109,7 +110,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
           stage: quoteIdentifier(physicalTable),
           base: undefined,
         } as const;
-        await fillTable(run, statements, filling);
+        await fillTable(run, inLake ? statements.map(withoutParallelWrites) : statements, filling);
         return await measureTable(run, target);
       });
       return { name, id: 1, uid: randomId(), physicalTable, createdAtMs, ...size };

@@ -39,6 +39,14 @@ export async function fillTable(run: Run, statements: readonly Statement[], fill
   await run(statement(`DROP TABLE ${rows}`));
 }
 
+const MAX_ROWS = "9223372036854775807";
+
+/** DuckLake writes the row groups of a parallel query in any order. A limit makes the query sequential at its end. */
+export function withoutParallelWrites(query: Statement, index: number, all: readonly Statement[]): Statement {
+  if (index < all.length - 1) return query;
+  return { sql: `SELECT * FROM (${query.sql}\n) LIMIT ${MAX_ROWS}`, values: query.values };
+}
+
 /** Gives the columns of a query unique names. The newline ends a trailing comment. */
 async function namedQuery(
   run: Run,

@@ -36,3 +36,9 @@ export async function openSpaceReclaimer(engine: Engine, catalog: string): Promi
     });
   };
 }
+
+export async function isDuckLake(engine: Engine, catalog: string): Promise<boolean> {
+  const sql = "SELECT type FROM duckdb_databases() WHERE database_name = $1";
+  const rows = await inReadTransaction(engine, (run) => run(statement(sql, textValue(catalog))));
+  return rows[0]?.[0] === "ducklake";
+}
