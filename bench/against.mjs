@@ -8,7 +8,7 @@ if (other === undefined) {
   console.error("usage: node bench/against.mjs /path/to/the/other/tree [words]");
   process.exit(2);
 }
-const ROUNDS = 15;
+const ROUNDS = 11;
 const ID = "  - { field-name: id, field-in: path, required: true, validators: [{ type: int }] }\n";
 
 const files = {
@@ -25,8 +25,8 @@ const works = {
   "a response from memory": { clients: 32, requests: 30_000, path: () => "/t/1" },
   "a look-up, 1 client": { clients: 1, requests: 1_000, path: () => `/t/${key(asked++)}` },
   "a look-up, 32 clients": { clients: 32, requests: 2_000, path: () => `/t/${key(asked++)}` },
-  "10,000 rows as JSON": { clients: 1, requests: 100, path: () => `/rows/${10_000 + (asked++ % 50)}` },
-  "100,000 rows as CSV": { clients: 1, requests: 12, path: () => `/rows/${100_000 + (asked++ % 50)}?format=csv` },
+  "10,000 rows as JSON": { clients: 1, requests: 30, path: () => `/rows/${10_000 + (asked++ % 50)}` },
+  "100,000 rows as CSV": { clients: 1, requests: 6, path: () => `/rows/${100_000 + (asked++ % 50)}?format=csv` },
   "100,000 rows as Arrow": { clients: 1, requests: 12, path: () => `/rows/${100_000 + (asked++ % 50)}?format=arrow` },
 };
 const many = manyEndpoints(200);

@@ -78,8 +78,7 @@ export const resetPeak = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, "5");
 
 /**
  * Sends requests over keep-alive connections, each as soon as the previous response has arrived: GET, or POST with JSON if there
- * is a `body`. Every response must have status 200 and a Content-Length. `path` and `body` get the number of the request and
- * the number of the client. `headers` are lines that end in CR LF. `host` is the value of the Host header.
+ * is a `body`. Every response must have status 200. `path` and `body` get the number of the request and the number of the client. `headers` are lines that end in CR LF. `host` is the value of the Host header.
  */
 export async function load(url, { clients, requests, path, body, headers = "", host = "bench" }) {
   const { hostname, port } = new URL(url);
@@ -88,7 +87,8 @@ export async function load(url, { clients, requests, path, body, headers = "", h
   const client = (_, number) =>
     new Promise((resolve, reject) => {
       const socket = net.connect({ host: hostname, port: Number(port), noDelay: true });
-      let received = Buffer.alloc(0);
+      let head = Buffer.alloc(0);
+      let bodyIsComplete;
       const ask = () => {
         if (sent >= requests) {
           socket.end();
@@ -101,19 +101,37 @@ export async function load(url, { clients, requests, path, body, headers = "", h
       };
       socket.on("connect", ask).on("error", reject);
       socket.on("data", (bytes) => {
-        received = received.length === 0 ? bytes : Buffer.concat([received, bytes]);
-        const head = received.indexOf("\r\n\r\n");
-        if (head < 0) return;
-        const text = received.latin1Slice(0, head);
-        if (!text.startsWith("HTTP/1.1 200")) reject(new Error(received.toString()));
-        const length = Number(/content-length: (\d+)/i.exec(text)?.[1]);
-        if (received.length < head + 4 + length) return;
-        received = received.subarray(head + 4 + length);
+        let body = bytes;
+        if (bodyIsComplete === undefined) {
+          head = head.length === 0 ? bytes : Buffer.concat([head, bytes]);
+          const end = head.indexOf("\r\n\r\n");
+          if (end < 0) return;
+          const text = head.latin1Slice(0, end);
+          if (!text.startsWith("HTTP/1.1 200")) reject(new Error(head.toString()));
+          bodyIsComplete = completeBody(text);
+          body = head.subarray(end + 4);
+          head = Buffer.alloc(0);
+        }
+        if (!bodyIsComplete(body)) return;
+        bodyIsComplete = undefined;
         ask();
       });
     });
   await Promise.all(Array.from({ length: clients }, client));
   return { perSecond: (requests / (performance.now() - began)) * 1000 };
+}
+
+const LAST_CHUNK = "\r\n0\r\n\r\n";
+
+/** Gets the parts of a body as they arrive, and tells after which one it is complete. Nothing follows: requests are not pipelined. */
+function completeBody(head) {
+  const length = /content-length: (\d+)/i.exec(head)?.[1];
+  if (length !== undefined) {
+    let missing = Number(length);
+    return (bytes) => (missing -= bytes.length) === 0;
+  }
+  let last = "";
+  return (bytes) => (last = (last + bytes.subarray(-LAST_CHUNK.length).latin1Slice()).slice(-LAST_CHUNK.length)) === LAST_CHUNK;
 }
 
 const postOf = (path, body, headers) =>
