@@ -128,10 +128,16 @@ function completeBody(head) {
   const length = /content-length: (\d+)/i.exec(head)?.[1];
   if (length !== undefined) {
     let missing = Number(length);
-    return (bytes) => (missing -= bytes.length) === 0;
+    return (bytes) => {
+      missing -= bytes.length;
+      return missing === 0;
+    };
   }
   let last = "";
-  return (bytes) => (last = (last + bytes.subarray(-LAST_CHUNK.length).latin1Slice()).slice(-LAST_CHUNK.length)) === LAST_CHUNK;
+  return (bytes) => {
+    last = (last + bytes.subarray(-LAST_CHUNK.length).latin1Slice()).slice(-LAST_CHUNK.length);
+    return last === LAST_CHUNK;
+  };
 }
 
 const postOf = (path, body, headers) =>
