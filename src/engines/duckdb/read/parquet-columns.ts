@@ -2,7 +2,7 @@ import type { Column, ColumnType } from "../../../result/column.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { clockText, durationText, timeWithZoneText } from "./parquet-texts.ts";
 
-/** Parquet has no 128-bit integer. Every reader knows decimals, which hold all but values of 39 digits. */
+/** Parquet has no 128-bit integers. They become decimals, which every reader supports, or text if a value has 39 digits. */
 export type WideInteger = "DECIMAL(38,0)" | "VARCHAR";
 
 /** A query whose columns DuckDB's Parquet writer stores without loss, named as in every other format. */
@@ -16,15 +16,15 @@ export function parquetQuery(sql: string, columns: readonly Column[], wide: Wide
 
 interface Conversion {
   readonly wide: WideInteger;
-  /** How many lambdas enclose it: the parameter of each needs its own name. */
+  /** How many lambdas enclose the value: the parameter of each needs its own name. */
   readonly depth: number;
 }
 
 /**
  * SQL that converts `value`, which is cheap to repeat, into what the writer stores without loss; undefined if not needed.
  * Without it, the writer turns 128-bit integers into doubles, cuts intervals to milliseconds and rejects negative
- * ones, drops the zone of a time, writes a union field without a name, rejects an infinite TIMESTAMP_S, and where an
- * array of fixed size is NULL, the file is readable only by DuckDB.
+ * ones, drops the zone of a time, writes a union field without a name, rejects an infinite TIMESTAMP_S, and for a NULL
+ * array of fixed size writes a file that only DuckDB can read.
  */
 function convert(type: ColumnType, value: string, conversion: Conversion): string | undefined {
   switch (type.kind) {
@@ -39,7 +39,7 @@ function convert(type: ColumnType, value: string, conversion: Conversion): strin
     case "timestamp":
       return type.unit === "s" ? `CAST(${value} AS TIMESTAMP)` : undefined;
     case "json":
-      // VARIANT too, which few readers know. A NULL of that type would become the JSON text `null`.
+      // Includes VARIANT, which few readers support. Without the CASE, a NULL VARIANT would become the JSON text `null`.
       return `CASE WHEN ${value} IS NOT NULL THEN CAST(${value} AS JSON) END`;
     case "list":
       return convertItems(type.item, value, conversion);
@@ -94,15 +94,15 @@ function convertEntries(
   map: string,
   conversion: Conversion,
 ): string | undefined {
-  const entry = [
+  const entryFields = [
     { name: "key", type: key },
     { name: "value", type: value },
   ];
-  const inner = convertItems({ kind: "struct", fields: entry }, `map_entries(${map})`, conversion);
+  const inner = convertItems({ kind: "struct", fields: entryFields }, `map_entries(${map})`, conversion);
   return inner === undefined ? undefined : `map_from_entries(${inner})`;
 }
 
-/** Parquet has no unions. A field per member, of which one is set, keeps their types and names. */
+/** Parquet has no unions. A struct with one field per member, of which only one is set, keeps the members' types and names. */
 function convertMembers(members: readonly Column[], union: string, conversion: Conversion): string {
   return structPack(
     union,

@@ -15,15 +15,16 @@ interface CountedPage {
 export async function readPage(context: ReadContext, limit: number): Promise<Rows | undefined> {
   const { session, hints, last, window, signal, total, watch, maxValueBytes } = context;
   const needsTotal = total.kind === "own";
-  const full = limit === 0 || hints.fullPages.get(last.sql) === true;
+  const expectsFull = limit === 0 || hints.fullPages.get(last.sql) === true;
   const page = await windowedQuery(last, window, context);
   if (page === undefined) return undefined;
-  const { result, total: rows } = needsTotal
-    ? ((full ? ((await readWithCachedTotal(context, page)) ?? (await readConcurrently(context, page))) : undefined) ??
-      (await readCounted(context, page, { limit, full })))
+  const { result, total: totalRows } = needsTotal
+    ? ((expectsFull
+        ? ((await readWithCachedTotal(context, page)) ?? (await readConcurrently(context, page)))
+        : undefined) ?? (await readCounted(context, page, { limit, expectsFull })))
     : { result: await session.execute(page), total: total.kind === "known" ? total.rows : undefined };
   await session.end();
-  return heldRows(result, { total: rows, window: EVERYTHING, signal, watch, maxValueBytes });
+  return heldRows(result, { total: totalRows, window: EVERYTHING, signal, watch, maxValueBytes });
 }
 
 /** Reads only the page, if its total is cached and stays valid while the page is read. */
@@ -38,7 +39,7 @@ async function readWithCachedTotal(context: ReadContext, page: Statement): Promi
 }
 
 /**
- * Reads page and count concurrently, on two connections. If the query's tables did not change meanwhile, both saw
+ * Reads the page and the count concurrently, on two connections. If the query's tables did not change meanwhile, both saw
  * the same data; otherwise, or where that is unknown, undefined.
  */
 async function readConcurrently(context: ReadContext, page: Statement): Promise<CountedPage | undefined> {
@@ -47,31 +48,34 @@ async function readConcurrently(context: ReadContext, page: Statement): Promise<
   if (session.inTransaction() || !totals.unchangedSince(moment, last)) return undefined;
   const sibling = await context.sibling();
   if (sibling === undefined) return undefined;
+  const reading = session.execute(page);
   const count = countRows(sibling, last);
-  const [result, total] = await Promise.all([session.execute(page), count]).finally(async () => {
-    // If one fails, the other must stop.
-    sibling.cancellation.cancel(undefined);
-    await count.catch(() => {});
-    await sibling.end();
-  });
+  const [result, total] = await Promise.all([reading, count])
+    .catch(async (error: unknown) => {
+      // The other one must stop before its connection is used again.
+      for (const { cancellation } of [session, sibling]) cancellation.cancel(error);
+      await Promise.allSettled([reading, count]);
+      throw error;
+    })
+    .finally(() => sibling.end());
   if (!totals.unchangedSince(moment, last)) return undefined;
   totals.keep(last, total, moment);
   return { result, total };
 }
 
 /**
- * Reads the page, then the count, in one transaction. A page that is not full already reveals the total: then there is nothing
- * to count, and no second statement that would need the same transaction.
+ * Reads the page, then the count, in one transaction. A page with fewer rows than the limit reveals the total, unless it is empty
+ * and not the first: if so, there is nothing to count, and no second statement that would need the same transaction.
  */
 async function readCounted(
   context: ReadContext,
   page: Statement,
-  { limit, full }: { readonly limit: number; readonly full: boolean },
+  { limit, expectsFull }: { readonly limit: number; readonly expectsFull: boolean },
 ): Promise<CountedPage> {
   const { session, hints, last, window, totals } = context;
   const ownTransaction = !session.inTransaction();
   let moment = totals.now();
-  if (full) await context.start();
+  if (expectsFull) await context.start();
   let result = await session.execute(page);
   const found = duckdb.row_count(result);
   if (found < limit && (found > 0 || window.offset === 0)) {

@@ -4,8 +4,8 @@ import { answerOf, failureOf, pageOf, readOf, statement, testEngine } from "../.
 import { until } from "../../../../test/until.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { StopSignal } from "../../engine.ts";
-import type { Rows } from "../../rows.ts";
-import { openStop } from "../../stop.ts";
+import { NOT_WATCHED, type Rows } from "../../rows.ts";
+import { NEVER_STOPPED, openStop } from "../../stop.ts";
 import { openSharedReads } from "./shared-reads.ts";
 
 /** Takes a while, and tells who shares by what it returns. */
@@ -111,6 +111,66 @@ test("a caller that leaves before it is known whether it may share is counted on
   expect(await leading).toBe(gone);
   expect(isStopped).toBe(true);
 });
+
+const EMPTY: Rows = {
+  columns: [],
+  total: undefined,
+  watch: NOT_WATCHED,
+  next: async () => undefined,
+  close: async () => {},
+};
+
+function deferred<T>() {
+  let resolve = (_: T): void => {};
+  let reject = (_: unknown): void => {};
+  const promise = new Promise<T>((onValue, onError) => {
+    [resolve, reject] = [onValue, onError];
+  });
+  return { promise, resolve, reject };
+}
+
+/** Two callers of one execution: the first aborts while the second does not know yet whether it may share. */
+function leftByItsStarter() {
+  const reads = openSharedReads();
+  const starter = openStop();
+  const running = deferred<Rows>();
+  const mayShare = deferred<boolean>();
+  const own = { ...EMPTY };
+  let isStopped = false;
+  const run = (signal: StopSignal): Promise<Rows> => {
+    signal.addEventListener("abort", () => {
+      isStopped = true;
+      running.reject(signal.reason);
+    });
+    return running.promise;
+  };
+  const starting = failureOf(reads.read("k", { run, mayShare: async () => true, signal: starter.signal }));
+  const joining = reads.read("k", { run: async () => own, mayShare: () => mayShare.promise, signal: NEVER_STOPPED });
+  const gone = new RequestFailure({ kind: "cancelled" });
+  starter.abort(gone);
+  return { running, mayShare, own, joining, starting, gone, isStopped: () => isStopped };
+}
+
+test("an execution stops when the last caller turns out to need its own", async () => {
+  const t = leftByItsStarter();
+  expect(await t.starting).toBe(t.gone);
+  expect(t.isStopped()).toBe(false);
+  t.mayShare.resolve(false);
+  expect(await t.joining).toBe(t.own);
+  expect(t.isStopped()).toBe(true);
+});
+
+test.each([true, false])(
+  "a stream whose starter is gone is closed, even if another caller waits: %s",
+  async (mayShare) => {
+    const t = leftByItsStarter();
+    const closed = deferred<void>();
+    t.running.resolve({ ...EMPTY, close: async () => closed.resolve() });
+    await closed.promise;
+    t.mayShare.resolve(mayShare);
+    expect(await t.joining).toBe(t.own);
+  },
+);
 
 test("what fails, fails for all who share", async () => {
   await using t = await testEngine(SETUP);

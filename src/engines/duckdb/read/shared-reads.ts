@@ -1,3 +1,4 @@
+import { RequestFailure } from "../../../failure.ts";
 import type { StopSignal } from "../../engine.ts";
 import type { Rows } from "../../rows.ts";
 import { openStop, type Stop } from "../../stop.ts";
@@ -5,7 +6,7 @@ import { isHeld } from "../load/held-rows.ts";
 
 /** Concurrent identical reads share one execution. */
 export interface SharedReads {
-  /** Two reads with the same key return the same rows. */
+  /** `key` is equal for reads that can share an execution, if `mayShare` allows it. */
   read(key: string, options: SharedRead): Promise<Rows>;
   /** How many reads shared another's execution. */
   sharedCount(): number;
@@ -18,13 +19,14 @@ export interface SharedRead {
   readonly run: (signal: StopSignal) => Promise<Rows>;
 }
 
-/** A running execution and its number of waiting callers. It stops when the last caller stops waiting. */
+/** An execution and its number of waiting callers. It stops when the last caller stops waiting. */
 interface SharedExecution {
   readonly result: Promise<Rows>;
   readonly stop: Stop;
   callers: number;
-  /** A caller has stopped waiting. No other may join, or the execution might never end. */
-  abandoned: boolean;
+  isRunning: boolean;
+  /** A caller has aborted. No other may join, or the execution might never end. */
+  isClosedToOthers: boolean;
 }
 
 export function openSharedReads(): SharedReads {
@@ -33,15 +35,24 @@ export function openSharedReads(): SharedReads {
 
   async function startExecution(key: string, { signal, run }: SharedRead): Promise<Rows> {
     const stop = openStop();
-    const execution: SharedExecution = { result: run(stop.signal), stop, callers: 0, abandoned: false };
+    const execution: SharedExecution = {
+      result: run(stop.signal),
+      stop,
+      callers: 0,
+      isRunning: true,
+      isClosedToOthers: false,
+    };
     executions.set(key, execution);
-    const removeExecution = (): void => {
+    const onEnd = (): void => {
+      execution.isRunning = false;
       executions.delete(key);
     };
     execution.result.then((rows) => {
-      removeExecution();
-      if (execution.callers === 0) void rows.close();
-    }, removeExecution);
+      onEnd();
+      // The callers' own handlers run later, so those who still wait are counted. They do not use a stream.
+      const isUnused = execution.callers === 0 || (signal.aborted && !isHeld(rows));
+      if (isUnused) void rows.close();
+    }, onEnd);
     const rows = await waitFor(execution, signal);
     if (isHeld(rows)) return rows.fromStart(signal);
     // A stream is not shared. It ends with the caller that started it.
@@ -54,7 +65,7 @@ export function openSharedReads(): SharedReads {
       const { signal, run } = options;
       const execution = executions.get(key);
       if (execution === undefined) return await startExecution(key, options);
-      if (execution.abandoned) return await run(signal);
+      if (execution.isClosedToOthers) return await run(signal);
       const shared = await waitFor(execution, signal, options.mayShare());
       if (shared === undefined || !isHeld(shared)) return await run(signal);
       sharedCount++;
@@ -64,7 +75,7 @@ export function openSharedReads(): SharedReads {
   };
 }
 
-/** The rows of an execution; undefined when `mayShare` resolves to false. Rejects when `signal` aborts; other callers wait on. */
+/** The rows of an execution; undefined when `mayShare` resolves to false. Rejects when `signal` aborts; the other callers keep waiting. */
 function waitFor(execution: SharedExecution, signal: StopSignal): Promise<Rows>;
 function waitFor(execution: SharedExecution, signal: StopSignal, mayShare: Promise<boolean>): Promise<Rows | undefined>;
 function waitFor(
@@ -81,7 +92,7 @@ function waitFor(
       signal.removeEventListener("abort", onAbort);
     };
     const onAbort = (): void => {
-      execution.abandoned = true;
+      execution.isClosedToOthers = true;
       leave();
       const rejectStopped = (): void => reject(signal.reason);
       if (execution.callers > 0) rejectStopped();
@@ -106,14 +117,20 @@ function waitFor(
       );
     };
     if (mayShare === undefined) return settle();
+    const leaveUnshared = (): void => {
+      leave();
+      // The one who started it has aborted, and nobody else shares it.
+      if (execution.callers === 0 && execution.isRunning)
+        execution.stop.abort(new RequestFailure({ kind: "cancelled" }));
+    };
     mayShare.then(
       (isShareable) => {
         if (isShareable) return settle();
-        leave();
+        leaveUnshared();
         resolve(undefined);
       },
       (error: unknown) => {
-        leave();
+        leaveUnshared();
         reject(error);
       },
     );

@@ -71,7 +71,7 @@ test("during a write no cached total is used", async () => {
   await untilCached(t, "t", sql);
   await t.sql("DELETE FROM t WHERE id = -1");
   await totalOf(t, sql);
-  const written = t.versions.writing(["t"]);
+  const written = t.versions.beginWrite(["t"]);
   await t.secretly("INSERT INTO t VALUES (-1)");
   expect(await totalOf(t, sql)).toBe(1001);
   await t.secretly("INSERT INTO t VALUES (-1)");
