@@ -5,7 +5,7 @@ export interface EventReader {
   /** All remaining messages. */
   rest(): Promise<readonly unknown[]>;
   /** Disconnects. */
-  leave(): Promise<void>;
+  disconnect(): Promise<void>;
 }
 
 export function readEvents({ body }: Response): EventReader {
@@ -36,6 +36,6 @@ export function readEvents({ body }: Response): EventReader {
       for (let message = await next(); message !== undefined; message = await next()) messages.push(message);
       return messages;
     },
-    leave: () => reader.cancel(),
+    disconnect: () => reader.cancel(),
   };
 }

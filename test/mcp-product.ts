@@ -99,7 +99,7 @@ export async function openTestEndpoints(files: Files, env: Record<string, string
   const observed: Observed[] = [];
   const observer: CallObserver = {
     needsParameters: true,
-    ended: ({ surface, endpoint, identity, raw, rows, format }, { status }) =>
+    onEnd: ({ surface, endpoint, identity, raw, rows, format }, { status }) =>
       observed.push({ surface, endpoint, identity, raw, rows, format, status }),
   };
   const settings = service.project.main.mcp ?? defaultMcpSettings;

@@ -25,13 +25,13 @@ export interface MemoryStore extends SnapshotStore {
   /** Simulates a committed write to the source of a cache. Returns the number of writes so far. */
   write(table: string): number;
   /** Sets how long refreshes take that begin from now on. */
-  takes(ms: number): void;
+  setDuration(ms: number): void;
   /** Makes refreshes fail that end from now on, of one table or of all. Undefined makes them succeed again. */
-  fails(failure: Failure | undefined, table?: string): void;
+  setFailure(failure: Failure | undefined, table?: string): void;
   /** Makes drops of one physical table fail from now on. Undefined makes them succeed again. */
-  keeps(physicalTable: string | undefined): void;
+  setUndroppable(physicalTable: string | undefined): void;
   /** Sets the size of results that are created from now on. */
-  weighs(bytes: number): void;
+  setResultBytes(bytes: number): void;
   isThere(snapshot: Snapshot): boolean;
   /** The results that have not been dropped. */
   results(): readonly Snapshot[];
@@ -107,17 +107,17 @@ export function memoryStore(clock: FakeClock, loaded: readonly Snapshot[] = []):
       writes.set(table, count);
       return count;
     },
-    takes(ms) {
+    setDuration(ms) {
       duration = ms;
     },
-    fails(failure, table = "") {
+    setFailure(failure, table = "") {
       if (failure === undefined) failing.delete(table);
       else failing.set(table, failure);
     },
-    keeps(physicalTable) {
+    setUndroppable(physicalTable) {
       undroppable = physicalTable;
     },
-    weighs(each) {
+    setResultBytes(each) {
       bytes = each;
     },
     isThere: ({ physicalTable }) => tables.has(physicalTable),

@@ -26,7 +26,7 @@ beforeAll(async () => {
       memory: async () => ({ used: 0, limit: 0, spilled: 0 }),
     },
     caches: { statuses: () => [] },
-    sources: { down: () => new Map() },
+    connectionStatus: { down: () => new Map() },
     heartbeats: { statuses: () => [] },
   });
   told = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => [name, type]));

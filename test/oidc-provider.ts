@@ -45,7 +45,7 @@ export const audience = "https://api.test/";
 export interface TestProvider extends AsyncDisposable {
   readonly issuer: string;
   /** The number of requests for a path. */
-  asked(path: string): number;
+  requestCount(path: string): number;
   /** Requests a token from the provider, with the credentials of the client. */
   issue(algorithm: string): Promise<string>;
   /** Creates a refresh token for a user, as a login would. */
@@ -82,7 +82,7 @@ export async function startProvider(keys: readonly JWK[] = makeKeys()): Promise<
   return {
     issuer,
     instead,
-    asked: (path) => counts.get(path) ?? 0,
+    requestCount: (path) => counts.get(path) ?? 0,
     async issue(algorithm) {
       const form = { grant_type: "client_credentials", resource: audience + algorithm, scope: "read" };
       const pair = [client.id, client.secret].map((text) => encodeURIComponent(text)).join(":");
@@ -138,7 +138,7 @@ export interface OpenedOidc extends Disposable {
   readonly events: readonly ServiceEvent[];
   /** In milliseconds. The clock only moves with `turn`. */
   readonly now: () => number;
-  turn(ms: number): void;
+  advance(ms: number): void;
   show(token: string): Promise<AuthenticationResult>;
 }
 
@@ -162,7 +162,7 @@ export function openAgainst(issuerUrl: string, changes: Partial<OidcPolicy> = {}
     policy,
     events,
     now,
-    turn(ms) {
+    advance(ms) {
       time += ms;
     },
     show: async (token) => await oidc.authenticate({ authorization: `Bearer ${token}` }),

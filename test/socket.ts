@@ -15,7 +15,7 @@ export interface RawAnswer {
 export interface RawSocket extends Disposable {
   send(bytes: string | Uint8Array): void;
   /** Closes the sending side of the connection. Responses are still read. */
-  half(): void;
+  endSending(): void;
   /** Closes the connection normally. */
   close(): void;
   /** Closes the connection with a reset. */
@@ -32,7 +32,7 @@ export interface RawSocket extends Disposable {
   /** Waits for the first `count` responses. If the connection closes, some may be missing or incomplete. */
   take(count: number): Promise<readonly RawAnswer[]>;
   /** Waits until `isClosed`. */
-  closed(): Promise<void>;
+  untilClosed(): Promise<void>;
 }
 
 /** Connects to the host and port of a URL. */
@@ -57,7 +57,7 @@ export async function openSocket(url: string): Promise<RawSocket> {
   const received = (): Buffer => Buffer.concat(chunks);
   return {
     send: (bytes) => void socket.write(bytes),
-    half: () => void socket.end(),
+    endSending: () => void socket.end(),
     close: () => void socket.destroy(),
     reset: () => void socket.resetAndDestroy(),
     pause: () => void socket.pause(),
@@ -73,7 +73,7 @@ export async function openSocket(url: string): Promise<RawSocket> {
           ? answers.slice(0, count)
           : closed && answers;
       }),
-    closed: async () => void (await until("the end of the connection", () => closed)),
+    untilClosed: async () => void (await until("the end of the connection", () => closed)),
     [Symbol.dispose]: () => void socket.destroy(),
   };
 }

@@ -4,7 +4,7 @@ import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
 
 /** What can fail while the service keeps serving. */
 export interface HealthParts {
-  readonly sources: ConnectionStatus;
+  readonly connectionStatus: ConnectionStatus;
   readonly caches: Caches;
   readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined;
 }
@@ -22,9 +22,9 @@ export function healthAt(path: string, parts: HealthParts, draining: boolean) {
   }
 }
 
-function readyResponse({ sources, caches, heartbeats }: HealthParts, draining: boolean) {
+function readyResponse({ connectionStatus, caches, heartbeats }: HealthParts, draining: boolean) {
   if (draining) return { status: 503, body: { status: "draining" } };
-  const down = sources.down();
+  const down = connectionStatus.down();
   const failingCaches = caches
     .statuses()
     .flatMap(({ name, error }) => (error === undefined ? [] : `${name.schema}.${name.table}`));
@@ -35,7 +35,7 @@ function readyResponse({ sources, caches, heartbeats }: HealthParts, draining: b
     return { status: 200, body: { status: "ok" } };
   }
   // Retries connections in the background; the failure is already reported.
-  for (const name of down.keys()) sources.open([name]).catch(() => {});
+  for (const name of down.keys()) connectionStatus.open([name]).catch(() => {});
   return {
     status: 200,
     body: {

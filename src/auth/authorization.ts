@@ -12,7 +12,7 @@ export interface UserAndPassword {
   readonly password: string;
 }
 
-/** The listener rejects longer headers. This applies the same limit outside HTTP. */
+/** The listener already rejects longer headers. This check does not rely on it. */
 const MAX_LENGTH = 16 * 1024;
 
 // Exactly one space, so that two headers joined by a proxy are invalid.
@@ -49,7 +49,7 @@ export function hasControlCharacters(text: string): boolean {
   return /[\x00-\x1f\x7f]/.test(text);
 }
 
-// Keeps a byte order mark: without it, two different passwords would be equal.
+// `ignoreBOM` keeps a byte order mark. If it were dropped, two different passwords would be equal.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Undefined if the bytes are not UTF-8. */

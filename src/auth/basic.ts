@@ -27,7 +27,7 @@ export interface BasicOptions {
 }
 
 const unauthorized: AuthenticationResult = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
-/** Checked instead of the password of an unknown user. */
+/** Checked when the user is unknown, so that the answer takes as long. */
 const unknownUserPassword: StoredPassword = { kind: "malformed", reason: "there is no such user" };
 
 /** About 3,700 rejected logins. */
@@ -35,7 +35,7 @@ const REJECTED_CACHE_BYTES = 1024 * 1024;
 
 /**
  * HTTP Basic. Each request looks up the user, so that changes and deletions take effect at once. Only the check of a
- * password is cached, because 600,000 rounds per request would be too slow.
+ * password is cached, because 600,000 rounds of PBKDF2 per request would be too slow.
  */
 export function openBasic({
   report,
@@ -55,13 +55,13 @@ export function openBasic({
   let maxCostSeen = 0;
 
   /** Every wrong password must cost the same, for any user name. */
-  function costOfWrong(stored: StoredPassword): number {
+  function costOfWrongPassword(stored: StoredPassword): number {
     maxCostSeen = Math.max(maxCostSeen, costOf(stored));
     return Math.max(users.maxCost?.() ?? maxCostSeen, costOf(stored));
   }
 
   async function matches(password: string, stored: StoredPassword): Promise<boolean> {
-    const cost = costOfWrong(stored);
+    const cost = costOfWrongPassword(stored);
     const matchesDirectly = matchesWithoutPbkdf2(password, stored);
     if (matchesDirectly || cost === 0) return matchesDirectly;
     const result = hashing.run((derive) => matchesHash(password, stored, { derive, cost }));

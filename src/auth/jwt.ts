@@ -2,7 +2,7 @@ import { createSecretKey } from "node:crypto";
 import type { JWTHeaderParameters, JWTPayload } from "jose";
 import type { Claims } from "./identity.ts";
 import type { BearerPolicy } from "./policy.ts";
-import { isForApis, isNumericDate } from "./token-claims.ts";
+import { isNumericDate, mayBeAccessToken } from "./token-claims.ts";
 
 export interface JwtClaims extends Omit<Claims, "type"> {
   /** In milliseconds. Undefined if it never expires. */
@@ -47,7 +47,8 @@ function isPlain(header: JWTHeaderParameters): boolean {
 
 function claimsOf(payload: JWTPayload): JwtClaims | undefined {
   const { sub, roles, email, groups, exp, nbf, iat, typ } = payload;
-  if (!isForApis(typ) || ![exp, nbf, iat].every((date) => date === undefined || isNumericDate(date))) return undefined;
+  if (!mayBeAccessToken(typ) || ![exp, nbf, iat].every((date) => date === undefined || isNumericDate(date)))
+    return undefined;
   const roleNames = stringsOf(roles ?? []);
   // By its type, `sub` is a string, but the library does not check this.
   if (typeof sub !== "string" || sub === "" || roleNames === undefined) return undefined;

@@ -9,7 +9,7 @@ test("the entry that was used longest ago goes first, keys count, and dropped va
     maxBytes: 10_000,
     maxEntryBytes: 10_000,
     bytesOf: ({ length }) => length,
-    dropped: (value) => dropped.push(value),
+    onRemove: (value) => dropped.push(value),
   });
   lru.set("a".repeat(1000), "first");
   lru.set("b".repeat(1000), "second");

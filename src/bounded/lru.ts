@@ -22,7 +22,7 @@ export interface LruOptions<V> {
   /** The size of a value, without its key. It must not change while the entry exists. */
   readonly bytesOf?: (value: V) => number;
   /** Called for each removed value. */
-  readonly dropped?: (value: V) => void;
+  readonly onRemove?: (value: V) => void;
 }
 
 interface Entry<V> {
@@ -34,7 +34,7 @@ interface Entry<V> {
 /** Memory of an entry object and its slot in the hash table, which may be half empty. */
 const ENTRY_BYTES = 120;
 
-export function openLru<V>({ maxBytes, maxEntryBytes = maxBytes / 8, bytesOf, dropped }: LruOptions<V>): Lru<V> {
+export function openLru<V>({ maxBytes, maxEntryBytes = maxBytes / 8, bytesOf, onRemove }: LruOptions<V>): Lru<V> {
   // A Map preserves the order of insertion, so the first entry is the least recently used.
   const entries = new Map<string, Entry<V>>();
   let bytes = 0;
@@ -42,7 +42,7 @@ export function openLru<V>({ maxBytes, maxEntryBytes = maxBytes / 8, bytesOf, dr
   function remove(entry: Entry<V>): void {
     entries.delete(entry.key);
     bytes -= entry.bytes;
-    dropped?.(entry.value);
+    onRemove?.(entry.value);
   }
 
   return {

@@ -24,10 +24,10 @@ export interface Attempt extends Job {
   readonly abort: Stop["abort"];
   /** How many writes its rows are certain to include. */
   includedWrites: number;
-  /** In clock time. */
+  /** When it started, in clock time; 0 while it waits. */
   startedAtMs: number;
-  /** In schedule time; undefined while it waits. */
-  beganAt: number | undefined;
+  /** The same moment in schedule time; undefined while it waits. */
+  startedAt: number | undefined;
 }
 
 /** How an attempt ended. The target has the rows before its waiters are notified. */
@@ -39,7 +39,7 @@ type Waiter = (outcome: RefreshOutcome) => void;
 
 /** Handles the attempts of one kind of target. */
 export interface RefreshHandlers<S extends RefreshTarget> {
-  /** Creates the new rows. `isBackground`: no call waits for them. */
+  /** Creates the new rows. `isBackground`: no call was waiting when the attempt started. */
   make(target: S, signal: StopSignal, isBackground: boolean): Promise<Snapshot>;
   /** Replaces the old rows, before waiters are notified. */
   onMade(target: S, snapshot: Snapshot, attempt: Attempt): void;
@@ -67,7 +67,9 @@ export interface Attempts<S extends RefreshTarget> {
 
 export interface AttemptsOptions<S extends RefreshTarget> {
   readonly queue: RefreshQueue;
+  /** Clock time. */
   readonly now: () => number;
+  /** Schedule time, which never runs backwards. */
   readonly time: () => number;
   readonly handlers: RefreshHandlers<S>;
 }
@@ -83,7 +85,7 @@ export function openAttempts<S extends RefreshTarget>({ queue, now, time, handle
       abort,
       includedWrites: 0,
       startedAtMs: 0,
-      beganAt: undefined,
+      startedAt: undefined,
       start: () => run(target, attempt),
       stop() {
         const failure = new RequestFailure({ kind: "draining" });
@@ -102,7 +104,7 @@ export function openAttempts<S extends RefreshTarget>({ queue, now, time, handle
     target.running = attempt;
     attempt.includedWrites = target.writes.count;
     attempt.startedAtMs = now();
-    attempt.beganAt = time();
+    attempt.startedAt = time();
     const outcome = await makeSnapshot(target, attempt);
     target.running = undefined;
     const followUp = outcome.kind === "failed" ? handlers.onFailed(target, outcome.failure, attempt) : undefined;
@@ -163,7 +165,10 @@ function notify({ waiters }: Attempt, outcome: RefreshOutcome): void {
   waiters.clear();
 }
 
-/** Stops waiting when the call is cancelled; the attempt continues for the others. */
+/**
+ * Waits for the end of an attempt, or until the call is cancelled. The last waiter to be cancelled aborts an attempt that
+ * `endsWithWaiters`.
+ */
 function waitFor<T>(
   attempt: Attempt,
   onEnd: (outcome: RefreshOutcome) => T,
@@ -184,7 +189,7 @@ function waitFor<T>(
       reject(signal?.reason);
       const isAbandoned = attempt.endsWithWaiters && attempt.waiters.size === 0;
       // Other callers may still join an attempt that has not started.
-      if (isAbandoned && attempt.beganAt !== undefined) attempt.abort(signal?.reason);
+      if (isAbandoned && attempt.startedAt !== undefined) attempt.abort(signal?.reason);
     };
     attempt.waiters.add(waiter);
     signal?.addEventListener("abort", stopWaiting);

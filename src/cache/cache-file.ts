@@ -10,7 +10,7 @@ const SQLITE = "SQLite format 3\0";
 /** The magic bytes of a DuckDB file, after a checksum. */
 const DUCKDB = { text: "DUCK", at: 8 };
 
-/** What is at a path. `other`: nothing, an empty file, or one of an unknown kind. */
+/** What is at a path. `other`: nothing, or a file that is empty, unreadable or of an unknown kind. */
 export function kindOfFile(path: string): "folder" | "duckdb" | "sqlite" | "other" {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isDirectory()) return "folder";
@@ -38,7 +38,7 @@ function firstBytes(path: string, count: number): Buffer {
 /** Renames a file that is not a usable cache. Returns its new path. */
 export function setAside(path: string, now: Date): string {
   const aside = `${path}.aside-${now.toISOString().replace(/[:.]/g, "-")}`;
-  // Its write-ahead log goes first: a log that stays behind would be applied to the new file.
+  // The write-ahead log goes first: DuckDB would apply one that stayed behind to the file that is created at `path` next.
   if (existsSync(`${path}.wal`)) renameSync(`${path}.wal`, `${aside}.wal`);
   renameSync(path, aside);
   return aside;

@@ -7,7 +7,7 @@ import type { EndWrite } from "./write-marks.ts";
 /** A snapshot in use: it is not dropped before it is released. */
 export interface Lease {
   readonly snapshot: Snapshot;
-  /** `hit`: it was cached. `miss`: it was made for this call. `stale`: it is too old, or its refresh failed. */
+  /** `hit`: it was cached. `miss`: the call waited for it to be made. `stale`: it is too old, or its refresh failed. */
   readonly state: "hit" | "miss" | "stale";
   /** Whether a call made now would be a hit on this same snapshot. */
   isCurrent(): boolean;
@@ -26,6 +26,7 @@ export interface CacheStatus {
   readonly snapshots: number;
   readonly rows: number | undefined;
   readonly createdAtMs: number | undefined;
+  /** Its rows are too old, or a write invalidated them. */
   readonly isStale: boolean;
   readonly nextRefreshAtMs: number | undefined;
   /** The error of the last refresh, if it failed. */
@@ -35,21 +36,21 @@ export interface CacheStatus {
 /** All caches of a project. */
 export interface Caches {
   /**
-   * Leases the snapshot of a cache table. Refreshes the table first if it is empty or invalidated, or if `refresh` is set.
+   * Leases the snapshot of a cache table. Refreshes it first if it has no snapshot or was invalidated, or if `refresh` is set.
    * Rejects with a RequestFailure.
    */
   acquire(name: CacheName, options: AcquireOptions): Promise<Lease>;
   /** The same for a result cache; `key` identifies the inputs of the call. */
   acquireResult(key: string, result: ScheduledResult, options: AcquireOptions): Promise<Lease>;
   /**
-   * Called before a write that makes a cache stale, so that a crash at any time leaves no old rows that count as current.
+   * Called before a write that invalidates or refreshes a cache, so that a crash at any time leaves no old rows that count as current.
    * The returned function is called when the write is over, before `invalidate` or `refreshAfterWrite`. Rejects with a
    * RequestFailure.
    */
   beginWrite(name: CacheName, action: WriteAction): Promise<EndWrite>;
-  /** Marks a cache as stale after a committed write. The next read refreshes it. */
+  /** Invalidates a cache after a committed write: the next read refreshes it. */
   invalidate(name: CacheName): void;
-  /** Refreshes a cache after a committed write. Never rejects: a failed refresh is reported and leaves the cache stale. */
+  /** Refreshes a cache after a committed write. Never rejects: a failed refresh is reported and invalidates the cache. */
   refreshAfterWrite(name: CacheName): Promise<void>;
   /** Refreshes a cache now, whatever its age. Rejects with a RequestFailure. */
   refresh(name: CacheName, signal: StopSignal): Promise<Snapshot>;

@@ -6,7 +6,7 @@ import type { SnapshotStore } from "./snapshot-store.ts";
 import type { Timing } from "./timing.ts";
 import type { WriteMarks } from "./write-marks.ts";
 
-/** What both kinds of caches share. */
+/** What table caches and result caches are built on. Only table caches use `marks` and `sharing`. */
 export interface Coordination {
   readonly store: SnapshotStore;
   readonly queue: RefreshQueue;
@@ -22,5 +22,6 @@ export interface Coordination {
 
 /** Several processes share a catalog: the leader refreshes on schedule, the others adopt its snapshots. */
 export interface Sharing {
+  /** Whether this process is the leader. */
   leads(): boolean;
 }

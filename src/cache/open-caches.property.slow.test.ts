@@ -142,15 +142,15 @@ function run(test: TestCaches) {
       }
       case "fails":
         isFailing = each.fails;
-        store.fails(isFailing ? { kind: "query-failed", message: "down" } : undefined);
+        store.setFailure(isFailing ? { kind: "query-failed", message: "down" } : undefined);
         return;
       case "keeps":
-        store.keeps(each.keeps ? pick(store.results(), 0)?.physicalTable : undefined);
+        store.setUndroppable(each.keeps ? pick(store.results(), 0)?.physicalTable : undefined);
         return;
       case "takes":
-        return store.takes(each.amount);
+        return store.setDuration(each.amount);
       case "weighs":
-        return store.weighs(each.amount);
+        return store.setResultBytes(each.amount);
       case "advance":
         return await clock.advance(each.amount);
       case "set":
@@ -188,7 +188,7 @@ function run(test: TestCaches) {
         { kind: "keeps", keeps: false },
       ] as const)
         await take(each);
-      store.takes(0);
+      store.setDuration(0);
       await clock.advance(12 * MINUTE);
       await Promise.all(unfinished);
       for (const lease of leases.keys()) lease.release();
@@ -223,7 +223,7 @@ test("whatever happens in whatever order: nothing goes under a reader, writes ar
       const opened = await testCaches({ definitions, random, maxBytes: MAX_BYTES, warmUp: (seed & 1) === 0 });
       const running = run(opened);
       // Whatever takes no time meets nothing.
-      opened.store.takes(10);
+      opened.store.setDuration(10);
       let keeps = false;
       opened.caches.start();
       for (const each of steps) {

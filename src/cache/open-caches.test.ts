@@ -36,7 +36,7 @@ describe("a schedule", () => {
     const lease = await table();
     expect(caches.statuses()).toMatchObject([{ nextRefreshAtMs: clock.now() + MINUTE }]);
     store.write("t");
-    store.takes(10 * SECOND);
+    store.setDuration(10 * SECOND);
     await clock.advance(MINUTE);
     expect(store.begun).toHaveLength(2);
     expect(caches.statuses()).toMatchObject([{ nextRefreshAtMs: clock.now(), isStale: false }]);
@@ -64,7 +64,7 @@ describe("a schedule", () => {
     const { caches, read, store, clock } = await testCaches({ definitions: everyMinute });
     caches.start();
     await read();
-    store.takes(5 * MINUTE);
+    store.setDuration(5 * MINUTE);
     await clock.advance(MINUTE);
     await clock.advance(4 * MINUTE);
     expect(store.begun).toHaveLength(2);
@@ -84,7 +84,7 @@ describe("a schedule", () => {
     caches.start();
     const { isCurrent } = await table();
     const from = clock.now();
-    store.fails(broken);
+    store.setFailure(broken);
     await clock.advance(2 * MINUTE);
     expect(store.begun.slice(1).map(({ at }) => (at - from) / SECOND)).toEqual([60, 61, 63, 67, 75, 91]);
     expect(await read()).toEqual(["hit", 0]);
@@ -99,7 +99,7 @@ describe("a schedule", () => {
     expect(events.filter(({ kind }) => kind !== "cache-refreshed")).toEqual([
       { kind: "cache-refresh-failed", cache: "cache.t", message: "no such table", retryMs: SECOND },
     ]);
-    store.fails(undefined);
+    store.setFailure(undefined);
     await clock.advance(MINUTE);
     expect(await read()).toEqual(["hit", 0]);
     expect(events.slice(-2)).toEqual([
@@ -115,13 +115,13 @@ describe("a schedule", () => {
     caches.start();
     await read();
     caches.invalidate(T);
-    store.fails(broken);
+    store.setFailure(broken);
     await read();
     await clock.advance(HOUR);
     const tries = store.begun.length;
     expect(tries).toBeGreaterThan(15);
     expect(tries).toBeLessThan(25);
-    store.fails(undefined);
+    store.setFailure(undefined);
     store.write("t");
     await clock.advance(5 * MINUTE);
     expect(await read()).toEqual(["hit", 1]);
@@ -166,7 +166,7 @@ describe("a schedule", () => {
     const loaded = definitions.map(({ name }) => snapshotOf(name, 1, clock.now() - 24 * HOUR));
     const { caches, read, store } = await testCaches({ clock, loaded, definitions });
     caches.start();
-    store.takes(10 * SECOND);
+    store.setDuration(10 * SECOND);
     await clock.advance(30 * SECOND);
     expect(store.begun).toHaveLength(2);
     // One that is in the queue already.
@@ -210,7 +210,7 @@ test("1,000 caches in an hour: never more at once than allowed, each about 60 ti
   const definitions = Array.from({ length: 1_000 }, (_, index) => tableCache(`t${index}`, { scheduleMs: MINUTE }));
   const loaded = definitions.map(({ name }) => snapshotOf(name, 1, clock.now() - HOUR));
   const { caches, store } = await testCaches({ clock, loaded, definitions, random: numbers() });
-  store.takes(40);
+  store.setDuration(40);
   const from = clock.now();
   caches.start();
   expect(clock.timers()).toBe(1);
@@ -260,8 +260,8 @@ describe("warm-up", () => {
     const definitions = Array.from({ length: 25 }, (_, index) => tableCache(`t${index}`));
     const loaded = [snapshotOf(nameOf("t7"), 1, clock.now())];
     const { caches, read, store, events } = await testCaches({ clock, definitions, loaded, warmUp: true });
-    store.takes(SECOND);
-    store.fails(broken, "t3");
+    store.setDuration(SECOND);
+    store.setFailure(broken, "t3");
     caches.start();
     const last = read("t24");
     await clock.advance(2 * SECOND);
@@ -279,7 +279,7 @@ describe("warm-up", () => {
     );
     expect(await read("t0")).toEqual(["hit", 0]);
     expect(store.begun.filter(({ what }) => what === "t7")).toEqual([]);
-    store.fails(undefined, "t3");
+    store.setFailure(undefined, "t3");
     await clock.advance(MINUTE);
     expect(await read("t3")).toEqual(["hit", 0]);
     await caches.close();
@@ -294,7 +294,7 @@ describe("warm-up", () => {
     await full.caches.close();
 
     const short = await testCaches({ definitions: ["t", "u", "v"].map((table) => tableCache(table)), warmUp: true });
-    short.store.takes(SECOND);
+    short.store.setDuration(SECOND);
     short.caches.start();
     await short.caches.close();
     expect(short.events).toEqual([{ kind: "cache-warm-up", done: 0, total: 3, failed: 0 }]);
@@ -305,7 +305,7 @@ describe("warm-up", () => {
 test("caches that fill at the same time wait for each other's turn", async () => {
   const definitions = ["a", "b", "c", "d", "e"].map((table) => tableCache(table));
   const { caches, store, clock } = await testCaches({ definitions, maxConcurrentRefreshes: 3 });
-  store.takes(SECOND);
+  store.setDuration(SECOND);
   const all = Promise.all(definitions.map(({ name }) => caches.acquire(name, { signal: NEVER, refresh: false })));
   await clock.advance(2 * SECOND);
   expect(await all).toHaveLength(5);

@@ -20,11 +20,11 @@ const resultsOf = (begun: readonly { readonly what: string }[]): string =>
 describe("the rows of a call", () => {
   test("are made once, shared by those who come meanwhile, and kept apart from others by key and cache", async () => {
     const { caches, result, readResult, store, clock } = await testCaches();
-    store.takes(100);
+    store.setDuration(100);
     const first = Promise.all([readResult("a"), readResult("a"), readResult("b")]);
     await clock.advance(100);
     expect((await first).map(([state]) => state)).toEqual(["miss", "miss", "miss"]);
-    store.takes(0);
+    store.setDuration(0);
     expect(await readResult("a")).toEqual(["hit", 0]);
     expect(resultsOf(store.begun)).toBe("a b");
     const elsewhere = { name: nameOf("other"), connections: [], statements: [], scheduleMs: undefined };
@@ -39,9 +39,9 @@ describe("the rows of a call", () => {
 
   test("do not wait for refreshes of tables: a call runs its own query", async () => {
     const { caches, readResult, store, clock } = await testCaches({ maxConcurrentRefreshes: 1 });
-    store.takes(10 * MINUTE);
+    store.setDuration(10 * MINUTE);
     void caches.refresh(nameOf("t"), NEVER);
-    store.takes(100);
+    store.setDuration(100);
     const reading = Promise.all(["a", "b", "c"].map((sql) => readResult(sql)));
     await clock.advance(100);
     expect((await reading).map(([state]) => state)).toEqual(["miss", "miss", "miss"]);
@@ -49,7 +49,7 @@ describe("the rows of a call", () => {
 
   test("the query goes on while one caller waits, and is interrupted when all have left", async () => {
     const { result, readResult, store, clock, events } = await testCaches();
-    store.takes(100);
+    store.setDuration(100);
     const [one, two] = [stopper(), stopper()];
     const waiting = [result("a", one), result("a", two)];
     const settled = Promise.allSettled(waiting);
@@ -67,7 +67,7 @@ describe("the rows of a call", () => {
 
   test("a query behind another one is not begun when all who wanted it have left", async () => {
     const { caches, result, readResult, store, clock } = await testCaches();
-    store.takes(100);
+    store.setDuration(100);
     const first = readResult("a");
     await clock.advance(50);
     caches.invalidate(RESULTS);
@@ -86,7 +86,7 @@ describe("the rows of a call", () => {
 
   test("nor is it lost to those who come after they have left", async () => {
     const { caches, result, readResult, store, clock } = await testCaches();
-    store.takes(100);
+    store.setDuration(100);
     const first = readResult("a");
     store.write("results");
     caches.invalidate(RESULTS);
@@ -104,11 +104,11 @@ describe("the rows of a call", () => {
 
   test("a failure is the caller's, and leaves nothing behind", async () => {
     const { caches, result, readResult, store, events } = await testCaches();
-    store.fails(broken);
+    store.setFailure(broken);
     await expect(result("a")).rejects.toMatchObject({ failure: broken });
     expect(events).toEqual([]);
     expect(caches.statuses().at(-1)).toMatchObject({ snapshots: 0, rows: 0, createdAtMs: undefined, error: undefined });
-    store.fails(undefined);
+    store.setFailure(undefined);
     expect(await readResult("a")).toEqual(["miss", 0]);
   });
 
@@ -141,7 +141,7 @@ describe("after a write", () => {
 
   test("rows that were being read when it came are not given to those who come after it", async () => {
     const { caches, readResult, store, clock } = await testCaches();
-    store.takes(100);
+    store.setDuration(100);
     const before = readResult("a");
     await clock.advance(50);
     store.write("results");
@@ -154,14 +154,14 @@ describe("after a write", () => {
 
   test("rows that were being read when it came are old when they are there", async () => {
     const { caches, readResult, store, clock } = await testCaches();
-    store.takes(100);
+    store.setDuration(100);
     const before = readResult("a");
     await clock.advance(50);
     store.write("results");
     caches.invalidate(RESULTS);
     await clock.advance(50);
     expect(await before).toEqual(["miss", 0]);
-    store.takes(0);
+    store.setDuration(0);
     expect(await readResult("a")).toEqual(["miss", 1]);
   });
 
@@ -171,7 +171,7 @@ describe("after a write", () => {
     await readResult("b");
     store.write("results");
     caches.invalidate(RESULTS);
-    store.fails(broken);
+    store.setFailure(broken);
     events.length = 0;
     expect(await readResult("a")).toEqual(["stale", 0]);
     expect(await readResult("b")).toEqual(["stale", 0]);
@@ -179,7 +179,7 @@ describe("after a write", () => {
       { kind: "cache-refresh-failed", cache: "cache.results", message: "no such table", retryMs: undefined },
     ]);
     expect(caches.statuses().at(-1)).toMatchObject({ error: "no such table", isStale: true });
-    store.fails(undefined);
+    store.setFailure(undefined);
     expect(await readResult("a")).toEqual(["miss", 1]);
     expect(caches.statuses().at(-1)).toMatchObject({ error: "no such table" });
     expect(await readResult("b")).toEqual(["miss", 1]);
@@ -191,11 +191,11 @@ describe("after a write", () => {
     const { caches, result, readResult, store } = await testCaches();
     await readResult("a");
     caches.invalidate(RESULTS);
-    store.fails({ kind: "refused-by-template", status: 403, message: "not yours" });
+    store.setFailure({ kind: "refused-by-template", status: 403, message: "not yours" });
     await expect(result("a")).rejects.toMatchObject({ failure: { kind: "refused-by-template" } });
     await runPendingWork();
     expect(store.results()).toEqual([]);
-    store.fails(broken);
+    store.setFailure(broken);
     await expect(result("a")).rejects.toMatchObject({ failure: broken });
   });
 
@@ -204,12 +204,12 @@ describe("after a write", () => {
     const keys = Array.from({ length: 30 }, (_, index) => `k${index}`);
     for (const key of keys) await readResult(key);
     store.write("results");
-    store.takes(100);
+    store.setDuration(100);
     const refreshing = caches.refreshAfterWrite(RESULTS);
     await clock.advance(10 * 100);
     await refreshing;
     expect(resultsOf(store.begun.slice(30))).toBe(keys.slice(10).toReversed().join(" "));
-    store.takes(0);
+    store.setDuration(0);
     expect(await readResult("k29")).toEqual(["hit", 1]);
     expect(await readResult("k0")).toEqual(["miss", 1]);
     await clock.advance(5 * MINUTE - 1);
@@ -225,7 +225,7 @@ describe("after a write", () => {
   test("refreshAfterWrite never rejects", async () => {
     const { caches, readResult, store, events } = await testCaches();
     await readResult("a");
-    store.fails(broken);
+    store.setFailure(broken);
     await caches.refreshAfterWrite(RESULTS);
     expect(events.at(-1)).toMatchObject({ kind: "cache-refresh-failed" });
     expect(await readResult("a")).toEqual(["stale", 0]);
@@ -235,7 +235,7 @@ describe("after a write", () => {
     const { caches, readResult, store, clock } = await testCaches({ maxConcurrentRefreshes: 1 });
     for (const key of ["a", "b", "c"]) await readResult(key);
     store.write("results");
-    store.takes(100);
+    store.setDuration(100);
     const refreshing = caches.refreshAfterWrite(RESULTS);
     const reading = readResult("a");
     await clock.advance(100);
@@ -257,7 +257,7 @@ describe("a schedule", () => {
     await clock.advance(MINUTE / 2);
     expect(await readResult("read", scheduled)).toEqual(["hit", 0]);
     store.write("results");
-    store.takes(100);
+    store.setDuration(100);
     await clock.advance(MINUTE / 2);
     // No caller waits for it: until it is done, the old rows are served.
     expect(await readResult("read", scheduled)).toEqual(["hit", 0]);
@@ -295,7 +295,7 @@ describe("a schedule", () => {
     caches.start();
     await readResult("a", scheduled);
     await readResult("a", scheduled);
-    store.fails(broken);
+    store.setFailure(broken);
     await clock.advance(MINUTE + 500);
     expect(events.at(-1)).toMatchObject({ kind: "cache-refresh-failed", retryMs: 1_000 });
     await clock.advance(500);
@@ -303,11 +303,11 @@ describe("a schedule", () => {
     expect(await readResult("a", scheduled)).toEqual(["hit", 0]);
     await clock.advance(MINUTE);
     expect(await readResult("a", scheduled)).toEqual(["stale", 0]);
-    store.fails(undefined);
+    store.setFailure(undefined);
     await clock.advance(MINUTE);
     expect(events.filter(({ kind }) => kind === "cache-refresh-works")).toHaveLength(1);
     expect(await readResult("a", scheduled)).toEqual(["hit", 0]);
-    store.fails(broken);
+    store.setFailure(broken);
     await clock.advance(10 * MINUTE);
     expect(store.results()).toEqual([]);
     await caches.close();
@@ -318,7 +318,7 @@ describe("a schedule", () => {
     caches.start();
     await readResult("a", scheduled);
     await clock.advance(MINUTE - 100);
-    store.takes(1_000);
+    store.setDuration(1_000);
     const leaving = stopper();
     const waiting = result("a", { ...scheduled, ...leaving, refresh: true });
     await clock.advance(200);
@@ -333,7 +333,7 @@ describe("a schedule", () => {
 describe("memory", () => {
   test("is bounded: least recently used go first, hot ones count as used", async () => {
     const { result, readResult, store } = await testCaches({ maxBytes: 4 * KIB });
-    store.weighs(KIB);
+    store.setResultBytes(KIB);
     const leases = new Map<string, Lease>();
     for (const key of ["a", "b", "c", "d"]) {
       const lease = await result(key);
@@ -351,7 +351,7 @@ describe("memory", () => {
 
   test("the order is that of the last reads", async () => {
     const { result, readResult, store } = await testCaches({ maxBytes: 4 * KIB });
-    store.weighs(KIB);
+    store.setResultBytes(KIB);
     const leases = new Map<string, Lease>();
     for (const key of ["a", "b", "c", "d", "c", "b", "a"]) {
       const lease = await result(key);
@@ -371,9 +371,9 @@ describe("memory", () => {
   test("tables that grow in the background push others out", async () => {
     const { caches, readResult, store, clock } = await testCaches({ maxBytes: 4 * KIB });
     caches.start();
-    store.weighs(KIB);
+    store.setResultBytes(KIB);
     for (const key of ["other", "growing", "growing"]) await readResult(key, key === "other" ? {} : scheduled);
-    store.weighs(4 * KIB);
+    store.setResultBytes(4 * KIB);
     await clock.advance(MINUTE);
     expect(store.results()).toMatchObject([{ bytes: 4 * KIB }]);
     await caches.close();
@@ -381,11 +381,11 @@ describe("memory", () => {
 
   test("a table that was pushed out while a new one was made is counted like any other", async () => {
     const { result, readResult, store, clock } = await testCaches({ maxBytes: 4 * KIB });
-    store.weighs(KIB);
+    store.setResultBytes(KIB);
     await readResult("a");
-    store.takes(100);
+    store.setDuration(100);
     const newer = result("a", { refresh: true });
-    store.takes(0);
+    store.setDuration(0);
     for (const key of ["b", "c", "d", "e"]) await readResult(key);
     await runPendingWork();
     expect(store.results()).toHaveLength(4);
@@ -399,7 +399,7 @@ describe("memory", () => {
 
   test("a table with readers stays, and is counted", async () => {
     const { result, readResult, store } = await testCaches({ maxBytes: 2 * KIB });
-    store.weighs(KIB);
+    store.setResultBytes(KIB);
     const leases = [];
     for (const key of ["a", "b", "c"]) leases.push(await result(key));
     await runPendingWork();
@@ -415,10 +415,10 @@ describe("memory", () => {
 
   test("a result that is too large is given to those who wait, pushes nothing out and goes", async () => {
     const { result, readResult, store, clock } = await testCaches({ maxBytes: 10 * KIB });
-    store.weighs(KIB);
+    store.setResultBytes(KIB);
     await readResult("small");
-    store.weighs(11 * KIB);
-    store.takes(100);
+    store.setResultBytes(11 * KIB);
+    store.setDuration(100);
     const waiting = Promise.all([result("large"), result("large")]);
     await clock.advance(100);
     const [one, two] = await waiting;

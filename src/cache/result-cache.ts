@@ -154,9 +154,9 @@ export function openResultCaches(
     else forget(entry);
   }
 
-  function onMade(entry: Entry, snapshot: Snapshot, { includedWrites, beganAt = schedule.time() }: Attempt): void {
+  function onMade(entry: Entry, snapshot: Snapshot, { includedWrites, startedAt = schedule.time() }: Attempt): void {
     const { group, result } = entry;
-    const ms = schedule.time() - beganAt;
+    const ms = schedule.time() - startedAt;
     const isKept = bytesOf(snapshot) <= maxBytes && entry.inputBytes <= LARGEST_INPUT_BYTES;
     if (isKept) bytes += bytesOf(snapshot);
     if (entry.held !== undefined) leases.retire(entry.held);

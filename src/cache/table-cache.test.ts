@@ -27,7 +27,7 @@ describe("the first read", () => {
 
   test("is shared by all who come meanwhile, in any spelling of the name", async () => {
     const { table, caches, store, clock } = await testCaches();
-    store.takes(100);
+    store.setDuration(100);
     const other = { signal: new AbortController().signal, refresh: false };
     const leases = Promise.all([table(), table(), caches.acquire({ schema: "CACHE", table: "T" }, other)]);
     await clock.advance(100);
@@ -39,7 +39,7 @@ describe("the first read", () => {
 
   test("goes on for the others, and to its end, when callers leave", async () => {
     const { table, read, store, clock } = await testCaches();
-    store.takes(100);
+    store.setDuration(100);
     const [first, second] = [stopper(), stopper()];
     const leaving = table("t", first);
     const staying = table("t", second);
@@ -63,13 +63,13 @@ describe("the first read", () => {
 
   test("rejects with the failure of the fill, and the next one tries again", async () => {
     const { table, read, store, events } = await testCaches();
-    store.fails(broken);
+    store.setFailure(broken);
     await expect(table()).rejects.toMatchObject({ failure: broken });
     expect(events).toEqual([
       { kind: "cache-refresh-failed", cache: "cache.t", message: "no such table", retryMs: 1_000 },
     ]);
     expect(store.failures).toMatchObject([{ name: T, mode: "full", status: "error", message: "no such table" }]);
-    store.fails(undefined);
+    store.setFailure(undefined);
     expect(await read()).toEqual(["miss", 0]);
   });
 
@@ -93,7 +93,7 @@ describe("after a write", () => {
     store.write("t");
     caches.invalidate(T);
     expect(caches.statuses()).toMatchObject([{ isStale: true }]);
-    store.takes(100);
+    store.setDuration(100);
     const reading = read();
     await clock.advance(100);
     expect(await reading).toEqual(["miss", 1]);
@@ -115,16 +115,16 @@ describe("after a write", () => {
     await read();
     store.write("t");
     caches.invalidate(T);
-    store.fails(broken);
+    store.setFailure(broken);
     events.length = 0;
     expect(await read()).toEqual(["stale", 0]);
     expect(await read()).toEqual(["stale", 0]);
     expect(events).toMatchObject([{ kind: "cache-refresh-failed" }]);
     expect(caches.statuses()).toMatchObject([{ error: "no such table", isStale: true, rows: 0 }]);
-    store.fails({ kind: "connection-down", connection: "warehouse" });
+    store.setFailure({ kind: "connection-down", connection: "warehouse" });
     expect(await read()).toEqual(["stale", 0]);
     expect(events.at(-1)).toMatchObject({ message: "connection 'warehouse' cannot be reached" });
-    store.fails(undefined);
+    store.setFailure(undefined);
     expect(await read()).toEqual(["miss", 1]);
     expect(events.slice(2)).toMatchObject([
       { kind: "cache-refresh-works", cache: "cache.t" },
@@ -135,7 +135,7 @@ describe("after a write", () => {
 
   test("a refresh that runs already may not have seen it: another one follows", async () => {
     const { caches, read, store, clock } = await testCaches();
-    store.takes(100);
+    store.setDuration(100);
     const before = read();
     await clock.advance(50);
     store.write("t");
@@ -156,7 +156,7 @@ describe("after a write", () => {
     const { caches, read, store, clock } = await testCaches();
     await read();
     caches.invalidate(T);
-    store.takes(100);
+    store.setDuration(100);
     const reading = read();
     await clock.advance(50);
     store.write("t");
@@ -164,13 +164,13 @@ describe("after a write", () => {
     await clock.advance(50);
     expect(await reading).toEqual(["miss", 0]);
     expect(caches.statuses()).toMatchObject([{ isStale: true }]);
-    store.takes(0);
+    store.setDuration(0);
     expect(await read()).toEqual(["miss", 1]);
   });
 
   test("refreshAfterWrite refreshes before it resolves, also behind a refresh that runs", async () => {
     const { caches, read, store, clock } = await testCaches();
-    store.takes(100);
+    store.setDuration(100);
     const filling = read();
     await clock.advance(50);
     store.write("t");
@@ -188,12 +188,12 @@ describe("after a write", () => {
   test("refreshAfterWrite never rejects: the cache is stale, the failure told", async () => {
     const { caches, read, store, events } = await testCaches();
     await read();
-    store.fails(broken);
+    store.setFailure(broken);
     store.write("t");
     await caches.refreshAfterWrite(T);
     expect(events.at(-1)).toMatchObject({ kind: "cache-refresh-failed" });
     expect(caches.statuses()).toMatchObject([{ isStale: true }]);
-    store.fails(undefined);
+    store.setFailure(undefined);
     expect(await read()).toEqual(["miss", 1]);
     await caches.refreshAfterWrite(nameOf("undefined"));
     caches.invalidate(nameOf("undefined"));
@@ -203,7 +203,7 @@ describe("after a write", () => {
 describe("a caller that wants newer rows", () => {
   test("waits for a refresh that begins after the call; several share it", async () => {
     const { table, read, store, clock } = await testCaches();
-    store.takes(100);
+    store.setDuration(100);
     const filling = read();
     await clock.advance(50);
     // No write was reported.
@@ -221,11 +221,11 @@ describe("a caller that wants newer rows", () => {
   test("gets the old ones as stale when it fails; refresh() rejects", async () => {
     const { caches, table, read, store } = await testCaches();
     await read();
-    store.fails(broken);
+    store.setFailure(broken);
     expect(await table("t", { refresh: true })).toMatchObject({ state: "stale", snapshot: { rows: 0 } });
     const { signal } = stopper();
     await expect(caches.refresh(T, signal)).rejects.toMatchObject({ failure: broken });
-    store.fails(undefined);
+    store.setFailure(undefined);
     store.write("t");
     expect(await caches.refresh(T, signal)).toMatchObject({ rows: 1 });
     await expect(caches.refresh(nameOf("other"), signal)).rejects.toMatchObject({ failure: { kind: "not-found" } });
@@ -259,11 +259,11 @@ describe("leases", () => {
     expect(lease.isCurrent()).toBe(true);
     caches.invalidate(T);
     expect(lease.isCurrent()).toBe(false);
-    store.fails(broken);
+    store.setFailure(broken);
     const stale = await table();
     expect(stale.state).toBe("stale");
     expect(stale.isCurrent()).toBe(false);
-    store.fails(undefined);
+    store.setFailure(undefined);
     const newer = await table();
     expect([lease, stale, newer].map((each) => each.isCurrent())).toEqual([false, false, true]);
   });
@@ -275,7 +275,7 @@ describe("leases", () => {
     caches.invalidate(T);
     const two = await table();
     caches.invalidate(T);
-    store.keeps(one.snapshot.physicalTable);
+    store.setUndroppable(one.snapshot.physicalTable);
     (await table()).release();
     one.release();
     two.release();
@@ -285,7 +285,7 @@ describe("leases", () => {
     expect(events.filter(({ kind }) => kind === "cache-drop-failed")).toEqual([
       { kind: "cache-drop-failed", message: `${one.snapshot.physicalTable} cannot be dropped` },
     ]);
-    store.keeps(undefined);
+    store.setUndroppable(undefined);
     await clock.advance(60 * MINUTE);
     expect(store.isThere(one.snapshot)).toBe(false);
     await caches.close();
@@ -372,7 +372,7 @@ test("close interrupts what runs, turns away who waits, and reports nothing", as
   const definitions = ["t", "u", "v"].map((table) => tableCache(table, { scheduleMs: MINUTE }));
   const { caches, table, store, events, clock } = await testCaches({ definitions });
   caches.start();
-  store.takes(1_000);
+  store.setDuration(1_000);
   const waiting = ["t", "u", "v", "v"].map((name) => table(name));
   // One that comes behind a running refresh.
   caches.invalidate(T);

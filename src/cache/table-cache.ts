@@ -115,11 +115,11 @@ export function openTableCaches(
     cache.current = leases.hold(snapshot);
   }
 
-  function onMade(cache: TableCache, snapshot: Snapshot, { includedWrites, beganAt = schedule.time() }: Attempt): void {
+  function onMade(cache: TableCache, snapshot: Snapshot, attempt: Attempt): void {
     const { label: name, definition } = cache;
-    const ms = schedule.time() - beganAt;
+    const ms = schedule.time() - (attempt.startedAt ?? schedule.time());
     setCurrent(cache, snapshot);
-    cache.includedWrites = includedWrites;
+    cache.includedWrites = attempt.includedWrites;
     cache.lateFrom = schedule.time() + freshForMs(definition.scheduleMs, ms);
     if (cache.failures > 0) report({ kind: "cache-refresh-works", cache: name });
     cache.failures = 0;
@@ -147,7 +147,7 @@ export function openTableCaches(
       rows: undefined,
       snapshot: undefined,
       startedAtMs: attempt.startedAtMs,
-      durationMs: schedule.time() - (attempt.beganAt ?? schedule.time()),
+      durationMs: schedule.time() - (attempt.startedAt ?? schedule.time()),
     });
   }
 

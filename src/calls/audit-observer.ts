@@ -6,7 +6,7 @@ import type { CallObserver } from "./observed-call.ts";
 export function auditObserver(audit: Audit): CallObserver {
   return {
     needsParameters: true,
-    ended({ time, requestId, surface, endpoint, identity, address, raw, rows }, { status, durationMs }) {
+    onEnd({ time, requestId, surface, endpoint, identity, address, raw, rows }, { status, durationMs }) {
       audit.record({
         time: time(),
         requestId,

@@ -24,7 +24,7 @@ export type CachedEndpoint = Endpoint & { readonly cache: Extract<CacheConfig, {
 
 export function isCached(endpoint: Endpoint): endpoint is CachedEndpoint {
   const { cache } = endpoint;
-  return cache?.kind === "results" || (cache?.kind === "table" && cache.isRead);
+  return cache?.kind === "results" || (cache?.kind === "table" && cache.isReadByTemplate);
 }
 
 interface OpeningOptions<T> {
@@ -63,13 +63,13 @@ export interface LeaseOptions {
 
 /** Whether the SQL of an endpoint reads snapshots: of its own cache, or of cache tables that it names. */
 export function readsSnapshots(endpoint: Endpoint): boolean {
-  return isCached(endpoint) || endpoint.readsCaches.length > 0;
+  return isCached(endpoint) || endpoint.namedCaches.length > 0;
 }
 
 /** Leases the snapshots that a call reads. The caller releases them. */
 export function leaseFor(endpoint: Endpoint, options: LeaseOptions): Promise<Lease> {
-  if (!isCached(endpoint)) return leaseNamed(endpoint.readsCaches, options);
-  return endpoint.readsCaches.length === 0 ? leaseOwn(endpoint, options) : leaseAll(endpoint, options);
+  if (!isCached(endpoint)) return leaseNamed(endpoint.namedCaches, options);
+  return endpoint.namedCaches.length === 0 ? leaseOwn(endpoint, options) : leaseAll(endpoint, options);
 }
 
 function leaseOwn({ cache, connections }: CachedEndpoint, options: LeaseOptions): Promise<Lease> {
@@ -82,20 +82,20 @@ function leaseOwn({ cache, connections }: CachedEndpoint, options: LeaseOptions)
 }
 
 async function leaseAll(endpoint: CachedEndpoint, options: LeaseOptions): Promise<Lease> {
-  const { cache, readsCaches } = endpoint;
-  if (cache.kind === "table") return await leaseNamed(readsCaches, options, [await leaseOwn(endpoint, options)]);
+  const { cache, namedCaches } = endpoint;
+  if (cache.kind === "table") return await leaseNamed(namedCaches, options, [await leaseOwn(endpoint, options)]);
   // A result copies the rows, so these leases are needed only while it is created.
   return await withLeases(endpoint, options, () => leaseOwn(endpoint, options));
 }
 
 /** Runs work with leases for the cache tables that the SQL names: they are filled, and no snapshot is dropped meanwhile. */
 export async function withLeases<T>(
-  { readsCaches }: Endpoint,
+  { namedCaches }: Endpoint,
   options: Pick<LeaseOptions, "caches" | "signal">,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (readsCaches.length === 0) return await work();
-  const lease = await leaseNamed(readsCaches, options);
+  if (namedCaches.length === 0) return await work();
+  const lease = await leaseNamed(namedCaches, options);
   try {
     return await work();
   } finally {

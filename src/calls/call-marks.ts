@@ -12,7 +12,7 @@ export interface CallMarks {
   /** The first rows have arrived, or the write is committed. */
   firstRow: number | undefined;
   /** The query, for the logs that show it. */
-  ran: LoggedQuery | undefined;
+  query: LoggedQuery | undefined;
   /** Milliseconds spent in the database, including the queue but not waiting for a slow client. */
   readonly spentMs: () => number;
 }
@@ -24,7 +24,7 @@ export function openMarks(spentMs: () => number): CallMarks {
     rendered: undefined,
     entered: undefined,
     firstRow: undefined,
-    ran: undefined,
+    query: undefined,
     spentMs,
   };
 }
@@ -60,7 +60,7 @@ export function eachPhase(
 /** Marks the statements as rendered. The returned function marks the start of the query. */
 export function noteRendered(marks: CallMarks | undefined, ran: () => LoggedQuery): Pick<Read, "onStart"> {
   if (marks === undefined) return {};
-  marks.ran = ran();
+  marks.query = ran();
   marks.rendered = performance.now();
   return {
     onStart() {

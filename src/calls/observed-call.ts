@@ -43,8 +43,8 @@ export interface CallObserver {
   /** Whether parameters must be read even if the response is cached. */
   readonly needsParameters: boolean;
   /** Called when a call begins. Returns headers for the response, names and values. */
-  begun?(call: ObservedCall): readonly (readonly [string, string])[];
-  ended(call: ObservedCall, end: CallEnd): void;
+  onBegin?(call: ObservedCall): readonly (readonly [string, string])[];
+  onEnd(call: ObservedCall, end: CallEnd): void;
 }
 
 /** What is known about a call when it arrives. */

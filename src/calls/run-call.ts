@@ -29,7 +29,10 @@ export interface CallSurface<T> {
   fail(failure: Failure): T;
   /** How much of the response was sent before a failure. If absent, nothing was sent. */
   readonly progress?: () => ResponseProgress;
-  /** Calls `onSent` with the status once the response has ended (`isSent`: it already has). If absent, it ends with the call. */
+  /**
+   * Calls `onSent` with the status once the response has ended. `isSent`: it has already ended. Without `whenSent`, the response
+   * ends with the call.
+   */
   readonly whenSent?: (onSent: (status: number) => void, isSent: boolean) => void;
 }
 
@@ -59,21 +62,21 @@ export function runCall<T>(surface: CallSurface<T>, context: CallContext): T | P
   const { services, rateLimiter, observers, report } = context;
   const end = (status: number): void => {
     const durationMs = performance.now() - observed.startedAt;
-    for (const observer of observers) observer.ended(observed, { status, durationMs });
+    for (const observer of observers) observer.onEnd(observed, { status, durationMs });
   };
-  let isEndHandled = observers.length === 0;
+  let isSubscribedToEnd = observers.length === 0;
   const subscribeToEnd = (isSent: boolean): void => {
-    if (!isEndHandled) whenSent?.(end, isSent);
-    isEndHandled = true;
+    if (!isSubscribedToEnd) whenSent?.(end, isSent);
+    isSubscribedToEnd = true;
   };
   const withDeadline = async <R>(work: (deadline: Deadline) => Promise<R>): Promise<R> => {
     subscribeToEnd(false);
     const deadline = openDeadline(services.limits.queryTimeoutMs);
-    const release = surface.onStop(deadline.cancel);
+    const unsubscribe = surface.onStop(deadline.cancel);
     try {
       return await work(deadline);
     } finally {
-      release();
+      unsubscribe();
       deadline.close();
     }
   };
@@ -92,7 +95,7 @@ export function runCall<T>(surface: CallSurface<T>, context: CallContext): T | P
   };
   try {
     for (const observer of observers) {
-      const headers = observer.begun?.(observed);
+      const headers = observer.onBegin?.(observed);
       if (headers !== undefined) surface.addHeaders?.(headers);
     }
     const admission = { rateLimiter, address: observed.address, onRateLimitState };

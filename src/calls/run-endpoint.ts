@@ -236,10 +236,10 @@ export function validateCall(endpoint: Endpoint, call: Call, limits: Limits): Va
   const { raw } = call;
   const rules: ParamRules = {
     rejectsUnknown: rejectsUnknownParams,
-    skipValidatorsBut:
+    enforcedEnums:
       operation.kind === "write" && !operation.validateBeforeWrite ? (template?.enforcedEnums ?? new Set()) : undefined,
     page: operation.kind === "read" ? { ...limits, paginated: operation.paginated } : undefined,
-    found: call.errors,
+    earlierErrors: call.errors,
   };
   if (!isLong(raw)) return requireValid(validateParams(parameters, raw, rules), call);
   return validateLong(parameters, raw, rules).then((checked) => requireValid(checked, call));

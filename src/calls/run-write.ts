@@ -45,10 +45,19 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
     const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
     const { connections, queueGroup } = verified;
     const { transaction, returnsData, returns, statuses } = operation;
-    const acceptRows = returns === "one" ? requireOne : undefined;
+    const checkRowCount = returns === "one" ? requireOne : undefined;
     const statements = statementsOf(verified, lookup, services.engine);
     const { onStart } = noteRendered(marks, () => loggedQuery(verified, lookup, services.engine));
-    const write: Write = { connections, queueGroup, statements, transaction, returnsData, acceptRows, signal, onStart };
+    const write: Write = {
+      connections,
+      queueGroup,
+      statements,
+      transaction,
+      returnsData,
+      checkRowCount,
+      signal,
+      onStart,
+    };
     const rethrow = (error: unknown): never => {
       throw statuses.constraintFailure === "client-error" ? asClientError(error) : error;
     };

@@ -43,10 +43,11 @@ export async function runServer(
     write: (line) => stderr.write(line),
     now,
   });
-  const ready = (addresses: readonly Address[]): void => announce(addresses, isDev ? project.main : undefined, runtime);
+  const onReady = (addresses: readonly Address[]): void =>
+    announce(addresses, isDev ? project.main : undefined, runtime);
   const audit = (line: string): void => stdout.write(line);
-  const watcher = isDev ? (request: FinishedRequest) => printRequest(request, runtime) : undefined;
-  const options = { load, strict, watch, isDev, show, log, audit, ready, watcher };
+  const onRequestEnd = isDev ? (request: FinishedRequest) => printRequest(request, runtime) : undefined;
+  const options = { load, strict, watch, isDev, show, log, audit, onReady, onRequestEnd };
   const end = await serveProject({ project, files }, options, runtime);
   switch (end.kind) {
     case "stopped":

@@ -14,7 +14,7 @@ export type CacheConfig =
       readonly name: CacheName;
       readonly refresh: RefreshConfig | undefined;
       /** Whether the template reads the cache table. If false, it reads its data source. */
-      readonly isRead: boolean;
+      readonly isReadByTemplate: boolean;
       readonly allowsClientRefresh: boolean;
     }
   /** The rows are cached, per set of parameter values. */
@@ -178,8 +178,8 @@ export function compileEndpointCache(
   }
   const allowsClientRefresh = input["allow-client-refresh"];
   const hasNoTemplateFile = input["template-file"] === undefined;
-  const isRead = readsTable(context.template ?? "", storage.catalog, name);
-  if (hasNoTemplateFile && !isRead) {
+  const isReadByTemplate = readsTable(context.template ?? "", storage.catalog, name);
+  if (hasNoTemplateFile && !isReadByTemplate) {
     for (const key of ["cursor", "primary-key"] as const) {
       if (input[key] !== undefined) warn(["cache", key], "only a refresh with a template-file uses it");
     }
@@ -193,7 +193,7 @@ export function compileEndpointCache(
   const { refreshTemplate } = context;
   // A missing template is already reported.
   if (input["template-file"] !== undefined && refreshTemplate === undefined) return undefined;
-  if (!isRead && context.template !== undefined) {
+  if (!isReadByTemplate && context.template !== undefined) {
     warn(
       ["cache"],
       "the template does not read the cache table; write {{cache.catalog}}.{{cache.schema}}.{{cache.table}} there",
@@ -207,7 +207,7 @@ export function compileEndpointCache(
     scheduleMs: storage.isScheduled ? input.schedule?.ms : undefined,
     schedule: input.schedule?.text,
   };
-  return { kind: "table", name, refresh, isRead, allowsClientRefresh };
+  return { kind: "table", name, refresh, isReadByTemplate, allowsClientRefresh };
 }
 
 const REFRESH_KEYS = ["schedule", "cursor", "primary-key", "retention"] as const;

@@ -44,7 +44,7 @@ export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): H
   const raw = rawOf(values, parameters, rules.reportUnknown);
   const checked = validateParams(parameters, raw, {
     rejectsUnknown: false,
-    skipValidatorsBut: undefined,
+    enforcedEnums: undefined,
     page: rules.page,
   });
   for (const { field, message } of checked.ok ? [] : checked.errors) {

@@ -23,9 +23,9 @@ export interface LoadOptions {
   readonly cwd: string;
   readonly env: Variables;
   readonly overrides: Overrides;
-  /** The file `.env` beside the main file is not read. */
+  /** If true, the file `.env` beside the main file is not read. */
   readonly ignoresEnvFile?: boolean;
-  /** Remote files are not read, and their endpoints are left out. */
+  /** If true, remote files are not read, and their endpoints are left out. */
   readonly isOffline?: boolean;
 }
 
@@ -39,9 +39,9 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
       const project = readProject(options, files, (problem) => problems.push(problem));
       const sorted = sortProblems(withoutDuplicates(problems));
       const errors = sorted.filter(({ severity }) => severity === "error");
-      // Each pass may find names of further remote files. Without connections, they would be read without credentials.
-      const canRead = options.isOffline !== true && project !== undefined && !affectsAll(project.main, errors);
-      if (canRead && (await remote.fetch(project.main))) continue;
+      // Each pass may find more remote files. If `connections` has errors, none are fetched: their credentials may be missing.
+      const canFetch = options.isOffline !== true && project !== undefined && !hasSharedError(project.main, errors);
+      if (canFetch && (await remote.fetch(project.main))) continue;
       return {
         project: errors.length > 0 ? undefined : project,
         validPart: project && validPartOf(project, errors),
@@ -57,7 +57,7 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
 /** Blocks of the main file that affect every endpoint. */
 const SHARED_BLOCKS = /^(?:connections|duckdb|template)\b/;
 
-function affectsAll({ locate }: MainConfig, errors: readonly Problem[]): boolean {
+function hasSharedError({ locate }: MainConfig, errors: readonly Problem[]): boolean {
   const mainFile = locate([]).file;
   return errors.some(({ location, path }) => location.file === mainFile && SHARED_BLOCKS.test(path));
 }
@@ -65,7 +65,8 @@ function affectsAll({ locate }: MainConfig, errors: readonly Problem[]): boolean
 /** The endpoints without errors. Undefined if an error may affect all, such as one in an included file. */
 function validPartOf(project: Project, errors: readonly Problem[]): Project | undefined {
   const files = new Set([project.main.locate([]).file, ...project.endpoints.map(({ file }) => file)]);
-  if (affectsAll(project.main, errors) || errors.some(({ location }) => !files.has(location.file))) return undefined;
+  if (hasSharedError(project.main, errors) || errors.some(({ location }) => !files.has(location.file)))
+    return undefined;
   const broken = new Set(errors.map(({ location }) => location.file));
   return { ...project, endpoints: project.endpoints.filter(({ file }) => !broken.has(file)) };
 }
@@ -98,7 +99,7 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
     report,
   });
   rejectDuplicates(endpoints, report);
-  // With `mcp.enabled: false`, not serving MCP is intended.
+  // Without an `mcp` block, only a flAPI project serves MCP. With `mcp.enabled: false`, not serving it is intended.
   if (input.mcp === undefined && !mainFile.broken.has("mcp")) {
     if (main.mcp === undefined) warnAboutUnservedEntries(endpoints, files.display(path), report);
     else warnAboutOpenEntry(endpoints, main.http.host, report);
@@ -127,13 +128,13 @@ interface LoadContext {
   readonly report: Report;
 }
 
-function endpointPaths(main: MainFile, paths: TemplatePaths, { files, report }: LoadContext): readonly string[] {
-  const { error, warning, securityWarning } = reporterOf(main.positions, report);
+function endpointPaths(mainFile: MainFile, main: TemplatePaths, { files, report }: LoadContext): readonly string[] {
+  const { error, warning, securityWarning } = reporterOf(mainFile.positions, report);
   const at = ["template", "path"];
-  const danger = insecureAddressWarning(main.input.template.path);
+  const danger = insecureAddressWarning(mainFile.input.template.path);
   if (danger !== undefined) securityWarning(at, danger);
   const isYaml = (name: string): boolean => /\.ya?ml$/i.test(name);
-  const { templatePath, templateAddress } = paths;
+  const { templatePath, templateAddress } = main;
   if (templateAddress !== undefined && canBeListed(templateAddress)) {
     const address = files.display(templateAddress);
     const listing = files.list(templateAddress, isYaml);
@@ -141,10 +142,11 @@ function endpointPaths(main: MainFile, paths: TemplatePaths, { files, report }: 
     else if (!listing.ok) error(at, `${address} cannot be read: ${listing.reason}`);
     if (listing?.ok !== true) return [];
     if (listing.files.length > 0) return listing.files;
-    warning(at, `${address} holds no endpoint file; the folder of the configuration file is searched instead`);
+    warning(at, `${address} contains no YAML files; the folder of the configuration file is searched instead`);
   }
+  // A local folder, or a web server, whose files cannot be listed: the endpoints are in the local folder.
   const listing = files.list(templatePath, isYaml);
-  if (listing?.ok === true) return listing.files.filter((found) => found !== main.path);
+  if (listing?.ok === true) return listing.files.filter((found) => found !== mainFile.path);
   if (listing !== undefined) error(at, `the folder ${files.display(listing.folder)} cannot be read: ${listing.reason}`);
   return [];
 }

@@ -69,7 +69,9 @@ export function readHeaderNames({ route, operation, cache, rateLimit }: Endpoint
     // Only GET supports If-None-Match.
     ...(route?.method === "GET" ? (["ETag"] as const) : []),
     ...(operation.kind === "read" && operation.paginated ? pageNames : []),
-    ...((cache?.kind === "table" && cache.isRead) || cache?.kind === "results" ? (["X-Cache", "Age"] as const) : []),
+    ...((cache?.kind === "table" && cache.isReadByTemplate) || cache?.kind === "results"
+      ? (["X-Cache", "Age"] as const)
+      : []),
     ...(rateLimit === undefined ? [] : rateLimitNames),
   ];
 }

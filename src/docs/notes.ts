@@ -39,7 +39,7 @@ function cacheNotes(cache: CacheConfig): Notes {
       extensions: { "x-cache": { kind: cache.action } },
     };
   }
-  if (cache.kind === "table" && !cache.isRead) return { sentences: [], extensions: {} };
+  if (cache.kind === "table" && !cache.isReadByTemplate) return { sentences: [], extensions: {} };
   const scheduleMs = cache.kind === "table" ? cache.refresh?.scheduleMs : cache.scheduleMs;
   const period = scheduleMs === undefined ? undefined : Math.ceil(scheduleMs / 1000);
   return {

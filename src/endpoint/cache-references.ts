@@ -48,8 +48,8 @@ function pathOf(parts: readonly string[]): string {
 }
 
 /** All cache tables that an endpoint reads: its own, and those that its SQL names. */
-export function cachesReadBy({ cache, readsCaches }: Pick<Endpoint, "cache" | "readsCaches">): readonly CacheName[] {
-  return cache?.kind === "table" && cache.isRead ? [cache.name, ...readsCaches] : readsCaches;
+export function cachesReadBy({ cache, namedCaches }: Pick<Endpoint, "cache" | "namedCaches">): readonly CacheName[] {
+  return cache?.kind === "table" && cache.isReadByTemplate ? [cache.name, ...namedCaches] : namedCaches;
 }
 
 /** The names except this one. */
@@ -65,7 +65,7 @@ export function sortRefreshes(refreshes: readonly CompiledRefresh[]): {
   const unsorted = new Map(refreshes.map((refresh) => [cacheKey(refresh.definition.name), refresh]));
   const sorted: CompiledRefresh[] = [];
   const unsortedReadsOf = ({ endpoint, definition }: CompiledRefresh): readonly CacheName[] =>
-    withoutCache(endpoint.readsCaches, definition.name).filter((name) => unsorted.has(cacheKey(name)));
+    withoutCache(endpoint.namedCaches, definition.name).filter((name) => unsorted.has(cacheKey(name)));
   for (let before = -1; before !== sorted.length; ) {
     before = sorted.length;
     for (const [key, refresh] of unsorted) {

@@ -43,7 +43,7 @@ export function compileEndpoint(
         isInverted: compiled !== undefined && hasInvertedPageSection(compiled.template.pieces),
       },
       cache: config.cache,
-      readsCaches: [],
+      namedCaches: [],
       location: config.locate(["template-source"]),
     },
   };

@@ -33,7 +33,7 @@ export interface TolerantPlanner {
   /** The same engine, except that `plan` reports no problem for a missing table that will be created later. */
   readonly engine: Engine;
   /** Whether a plan needed such a table. If so, only the syntax of its statements was checked. */
-  hasMissed(): boolean;
+  hasMissedTable(): boolean;
 }
 
 export function tolerateMissingTables(engine: Engine, created: ReadonlySet<string>): TolerantPlanner {
@@ -44,7 +44,7 @@ export function tolerateMissingTables(engine: Engine, created: ReadonlySet<strin
     missed = true;
     return await syntaxProblem(engine, statements);
   };
-  return { engine: { ...engine, plan }, hasMissed: () => missed };
+  return { engine: { ...engine, plan }, hasMissedTable: () => missed };
 }
 
 /** The first syntax error. Planning ended at the missing table, so the statements after it have not been parsed. */

@@ -92,7 +92,7 @@ export interface Endpoint {
   readonly ownPaging: { readonly limit: boolean; readonly offset: boolean; readonly isInverted: boolean };
   readonly cache: CacheConfig | undefined;
   /** The cache tables that its SQL names in full, besides that of its own `cache` block. */
-  readonly readsCaches: readonly CacheName[];
+  readonly namedCaches: readonly CacheName[];
   /** The location of the `template-source` key. */
   readonly location: Location;
 }

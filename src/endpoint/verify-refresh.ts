@@ -12,10 +12,10 @@ import { sampleLookup, samplesOf, sampleTable } from "./samples.ts";
 import { problemAt, renderSample, skipSpace } from "./template-check.ts";
 import { verifyEndpoint } from "./verify-endpoint.ts";
 
-/** The result of checking a refresh. `isPlanned`: the database can plan templates that read the cache table. */
+/** The result of checking a refresh. `canPlanReads`: the database can plan templates that read the cache table. */
 export interface VerifiedRefresh {
   readonly problems: readonly Problem[];
-  readonly isPlanned: boolean;
+  readonly canPlanReads: boolean;
 }
 
 /** Checks a refresh with the database, without running it. If it is valid, the database can plan reads of its table. */
@@ -26,18 +26,18 @@ export async function verifyRefresh(refresh: CompiledRefresh, engine: Engine): P
   const other = otherTableProblem(refresh, engine);
   if (other !== undefined) {
     const { problems } = await verifyEndpoint(endpoint, engine, "parse");
-    return { problems: hasErrors(problems) ? problems : [other], isPlanned: false };
+    return { problems: hasErrors(problems) ? problems : [other], canPlanReads: false };
   }
   const rows = first.kind === "own" ? [...first.statements, statement(`SELECT * FROM ${name}`)] : first.statements;
   const columns = await engine.assumeTable(assumedTable(refresh), rows);
   // Without its columns, a template that selects from its own table cannot be planned.
   const readsItself =
-    first.kind === "select" && endpoint.readsCaches.some((each) => cacheKey(each) === cacheKey(definition.name));
+    first.kind === "select" && endpoint.namedCaches.some((each) => cacheKey(each) === cacheKey(definition.name));
   const depth = columns === undefined && readsItself ? "parse" : "plan";
   const { problems } = await verifyEndpoint(endpoint, engine, depth);
-  if (columns === undefined || hasErrors(problems)) return { problems, isPlanned: false };
+  if (columns === undefined || hasErrors(problems)) return { problems, canPlanReads: false };
   const found = [...columnProblems(refresh, columns), ...typeProblems(refresh, columns)];
-  return { problems: [...problems, ...found], isPlanned: true };
+  return { problems: [...problems, ...found], canPlanReads: true };
 }
 
 /** For a refresh that cannot be planned now: reads are planned with the columns of its snapshot. Returns whether it has one. */

@@ -38,7 +38,7 @@ export interface Write {
   /** Whether to return the rows of the last RETURNING or, if there is none, of a final SELECT. */
   readonly returnsData: boolean;
   /** Called with the number of rows to return, before the commit. It throws to roll back. */
-  readonly acceptRows?: ((count: number) => void) | undefined;
+  readonly checkRowCount?: ((count: number) => void) | undefined;
   /** As for a read. Uncommitted changes are rolled back. */
   readonly signal: StopSignal;
   readonly onStart?: (() => void) | undefined;
@@ -235,9 +235,9 @@ export interface EngineOptions {
   /** Identifies the file at a path; undefined when there is none. If omitted, files are not watched. */
   readonly fileIdentity?: ((path: string) => Promise<string | undefined>) | undefined;
   /** Called after a read-only database file was replaced. With a problem, Eider still serves the old one. */
-  readonly fileReplaced?: ((file: ReplacedFile) => void) | undefined;
+  readonly onFileReplaced?: ((file: ReplacedFile) => void) | undefined;
   /** Called when a write is durable but the checkpoint after it failed. The message holds no secrets. */
-  readonly checkpointFailed?: ((message: string) => void) | undefined;
+  readonly onCheckpointFailed?: ((message: string) => void) | undefined;
   /** Maximum concurrent queries. */
   readonly maxConcurrentQueries: number;
   /** The maximum length of the queue; beyond it, calls fail as `overloaded`. Undefined: it adapts to the load. */

@@ -30,7 +30,7 @@ const beatingOf = ({ service }: TestService): readonly HeartbeatEndpoint[] =>
 
 /** The heartbeats of a service, by a clock that the test turns; those that it has by itself rest. */
 function turned(served: TestService): Turned {
-  served.observation.surface.hold();
+  served.observation.surface.pause();
   const clock = fakeClock();
   const events: ServiceEvent[] = [];
   const heart = { services: served.service, endpoints: beatingOf(served), intervalMs: 30_000 };
@@ -126,7 +126,7 @@ describe("a run that takes longer than the interval", () => {
     await on.clock.advance(0);
     const { engine } = served.service;
     await until("the query", () => engine.activity().running === 1);
-    const release = on.heartbeats.hold();
+    const release = on.heartbeats.pause();
     await until("its end", () => engine.activity().running === 0);
     await on.clock.advance(300_000);
     expect(engine.activity().running).toBe(0);

@@ -38,7 +38,7 @@ export interface Heartbeats {
   /** Switches to other endpoints after a reload. Keeps the status of those that still exist. */
   use(input: HeartbeatInput): void;
   /** Cancels the current runs, and starts none until the returned function is called. */
-  hold(): () => void;
+  pause(): () => void;
   /** Starts no more runs and cancels the current ones. */
   stop(): void;
   statuses(): readonly HeartbeatStatus[];
@@ -139,7 +139,7 @@ export function openHeartbeats(first: HeartbeatInput, { after, now, report }: He
       // A round in progress schedules the next one itself.
       if (!beating && !held && !stopped) schedule(0);
     },
-    hold() {
+    pause() {
       held = true;
       cancel?.();
       for (const end of running) end({ kind: "draining" });

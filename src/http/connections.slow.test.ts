@@ -119,8 +119,8 @@ test.each([
   await using listener = await listening((request, response) => request.resume().on("end", () => response.end("x")));
   using socket = await openSocket(listener.url);
   if (bytes !== "") socket.send(bytes);
-  socket.half();
-  await socket.closed();
+  socket.endSending();
+  await socket.untilClosed();
 });
 
 test("a client that takes nothing of its responses is cut off", async () => {
@@ -161,15 +161,15 @@ test("beyond the limit connections are closed at once, which is reported once; i
     message: expect.stringMatching(/^all 3 are in use/),
   };
   using beyond = await openSocket(first.url);
-  await beyond.closed();
+  await beyond.untilClosed();
   expect(events).toEqual([down]);
   // The idle one had to go, so that there is room for one that asks.
-  await idle.closed();
+  await idle.untilClosed();
   using next = await openSocket(first.url);
   next.send(get);
   expect((await next.take(1))[0]?.body).toBe("first");
   using again = await openSocket(first.url);
-  await again.closed();
+  await again.untilClosed();
   expect(events).toEqual([down]);
   for (const each of [slow, slower]) each.send("\r\n");
   expect((await slow.take(1))[0]?.body).toBe("first");

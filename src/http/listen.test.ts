@@ -19,11 +19,11 @@ test("connections that never asked for anything do not hold up the end; one that
   call.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   await until("the call", () => finish);
   const closed = listener.close();
-  await silent.closed();
+  await silent.untilClosed();
   finish?.();
   finish = undefined;
   expect((await call.take(1))[0]).toMatchObject({ status: 200, body: "done" });
-  await call.closed();
+  await call.untilClosed();
   late.send("Host: x\r\n\r\n");
   (await until("the late call", () => finish))();
   const [answer] = await late.take(1);

@@ -13,7 +13,7 @@ export interface Listener {
   /** Accepts no new connections. Resolves after the last response, or after `destroy`. */
   close(): Promise<void>;
   /** Resolves when all current responses have ended. */
-  settled(): Promise<void>;
+  whenSettled(): Promise<void>;
   /** Closes every connection immediately. */
   destroy(): void;
 }
@@ -165,7 +165,7 @@ function listenerOf(server: Server, { tls, open }: ListenerState, beginClosing: 
         server.closeIdleConnections();
         tls?.endHandshakes();
       }),
-    async settled() {
+    async whenSettled() {
       await Promise.all([...open].map((response) => new Promise((resolve) => response.once("close", resolve))));
     },
     destroy() {

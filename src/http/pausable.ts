@@ -4,7 +4,7 @@ import type { RequestHandler } from "./listen.ts";
 export interface PausableHandler {
   readonly handle: RequestHandler;
   /** Pauses: new requests wait until the returned function is called. */
-  hold(): () => void;
+  pause(): () => void;
 }
 
 export function pausable(handler: RequestHandler): PausableHandler {
@@ -14,7 +14,7 @@ export function pausable(handler: RequestHandler): PausableHandler {
       if (waiting === undefined) handler(request, response);
       else waiting.push(() => handler(request, response));
     },
-    hold() {
+    pause() {
       const queued: (() => void)[] = [];
       waiting = queued;
       return () => {

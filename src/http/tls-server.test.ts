@@ -182,7 +182,7 @@ describe("what is malformed gets the answer that it gets over plain HTTP", () =>
     const plain = await listen({ host: "127.0.0.1", port: 0, handle: echo });
     using socket = await openSocket(plain.url);
     socket.send(bytes);
-    await socket.closed();
+    await socket.untilClosed();
     socket.close();
     const same = (text: string): string => text.replace(/X-Request-Id: \S+|Date: [^\r]+/g, "");
     const answer = await converse(serving.port, bytes);
@@ -217,7 +217,7 @@ describe("what is no TLS", () => {
     });
     using socket = await openSocket(serving.listener.url);
     socket.send(bytes);
-    await socket.closed();
+    await socket.untilClosed();
     expect(socket.received().toString("latin1")).not.toContain("HTTP/");
     expect(calls).toBe(0);
     expect(await ask(serving.port)).toMatchObject({ status: 200, shown: "first" });
@@ -229,7 +229,7 @@ describe("what is no TLS", () => {
     for (const bytes of ["", Buffer.from("1603010200010001fc0303", "hex")]) {
       using socket = await openSocket(serving.listener.url);
       if (bytes.length > 0) socket.send(bytes);
-      await socket.closed();
+      await socket.untilClosed();
     }
     expect((await ask(serving.port)).status).toBe(200);
   });
@@ -344,7 +344,7 @@ describe("the end", () => {
     const closed = serving.listener.close().then(() => {
       isClosed = true;
     });
-    await shaking.closed();
+    await shaking.untilClosed();
     await until("the end of an idle connection", () => idle.closed);
     await expect(ask(serving.port)).rejects.toThrow("ECONNREFUSED");
     late.write("Host: x\r\n\r\n");
@@ -370,7 +370,7 @@ describe("the end", () => {
     await closed;
     expect(await answer).toBeInstanceOf(Error);
     await until("the end of an idle connection", () => idle.closed);
-    await shaking.closed();
+    await shaking.untilClosed();
   });
 
   test("nobody looks at the files any more", async () => {

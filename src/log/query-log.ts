@@ -38,12 +38,12 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
     report({ kind: "slow-call", requestId, endpoint, ms, phases, sql, traceparent: traceparentOf(call) });
   }
 
-  function reportQuery(call: ObservedCall, ran: LoggedQuery, { status }: CallEnd): void {
+  function reportQuery(call: ObservedCall, query: LoggedQuery, { status }: CallEnd): void {
     const { requestId, endpoint, rows, marks } = call;
     const { withParameters, mask, isRedacted } = rules;
-    const connections = ran.connections.filter((name) => rules.logged.has(name));
-    const parameters = ran.connections.some((name) => withParameters.has(name))
-      ? ran.parameters(isRedacted)
+    const connections = query.connections.filter((name) => rules.logged.has(name));
+    const parameters = query.connections.some((name) => withParameters.has(name))
+      ? query.parameters(isRedacted)
       : undefined;
     report({
       kind: "query-ran",
@@ -53,7 +53,7 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
       status,
       ms: marks?.spentMs() ?? 0,
       rows,
-      sql: mask(ran.sql(isRedacted)),
+      sql: mask(query.sql(isRedacted)),
       parameters: parameters?.map(mask),
       traceparent: traceparentOf(call),
     });
@@ -62,14 +62,14 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
   return {
     observer: {
       needsParameters: false,
-      ended(call, end) {
+      onEnd(call, end) {
         const { marks } = call;
         if (marks === undefined) return;
-        const { ran } = marks;
+        const { query } = marks;
         const ms = marks.spentMs();
-        if (ms >= rules.slowMs) reportSlow(call, { ms, sql: rules.mask(ran?.sql(rules.isRedacted) ?? "") });
-        if (ran === undefined || rules.logged.size === 0) return;
-        if (ran.connections.some((name) => rules.logged.has(name))) reportQuery(call, ran, end);
+        if (ms >= rules.slowMs) reportSlow(call, { ms, sql: rules.mask(query?.sql(rules.isRedacted) ?? "") });
+        if (query === undefined || rules.logged.size === 0) return;
+        if (query.connections.some((name) => rules.logged.has(name))) reportQuery(call, query, end);
       },
     },
     use(project) {

@@ -97,7 +97,7 @@ function* readText(text: string): Sliced<Message> {
   const message = readMessage(JSON.parse(rest), rest);
   if (message.kind !== "request" || !isArgumentsObject) return message;
   const longArguments = new Map<string, RawValue>();
-  yield* readMembers(args.text, longArguments, { wanted: NO_NAMES, others: MAX_ARGUMENTS + 1 });
+  yield* readMembers(args.text, longArguments, { wanted: NO_NAMES, maxOthers: MAX_ARGUMENTS + 1 });
   if (longArguments.size <= MAX_ARGUMENTS) return { ...message, longArguments };
   const problem = `Invalid Request: there are more than ${MAX_ARGUMENTS} arguments`;
   return { kind: "invalid", id: message.id, problem, isNotification: false };

@@ -49,7 +49,7 @@ export function openCallCounts(): CallCounts {
     return added;
   }
 
-  function ended(call: ObservedCall, { status, durationMs }: CallEnd): void {
+  function onEnd(call: ObservedCall, { status, durationMs }: CallEnd): void {
     const { surface, endpoint, format = NO_FORMAT, rows, bytes, cache, marks } = call;
     const known = counts[surface].get(endpoint) ?? add(surface, endpoint);
     let byStatus = known.requests.get(format);
@@ -75,7 +75,7 @@ export function openCallCounts(): CallCounts {
   }
 
   return {
-    observer: { needsParameters: false, ended },
+    observer: { needsParameters: false, onEnd },
     phases: timings,
     all: () => [...counts.rest.values(), ...counts.mcp.values()],
     keep(endpoints) {

@@ -20,7 +20,7 @@ export interface MetricsSource {
   readonly endpoints: readonly Pick<Endpoint, "name" | "mcp">[];
   readonly engine: Pick<Engine, "activity" | "savings" | "memory">;
   readonly caches: Pick<Caches, "statuses">;
-  readonly sources: Pick<ConnectionStatus, "down">;
+  readonly connectionStatus: Pick<ConnectionStatus, "down">;
   readonly heartbeats: Pick<Heartbeats, "statuses">;
 }
 
@@ -69,10 +69,10 @@ export function openMetrics(now: () => Date): Metrics {
     endpoints,
     engine,
     caches,
-    sources,
+    connectionStatus,
     heartbeats,
   }: MetricsSource): Promise<ScrapeState> {
-    const down = sources.down();
+    const down = connectionStatus.down();
     return {
       endpoints: endpoints.length,
       memory: await memoryOf(engine),

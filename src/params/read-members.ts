@@ -5,7 +5,7 @@ import { decodeString, type JsonKind, scanJson } from "./scan-json.ts";
 /** Limits the members to read: all in `wanted`, and others until `others` members are read. */
 export interface MemberLimits {
   readonly wanted: ReadonlySet<string>;
-  readonly others: number;
+  readonly maxOthers: number;
 }
 
 /**
@@ -20,7 +20,7 @@ export function* readMembers(
   const found = new Map<string, string>();
   const kind = yield* scanJson(text, (start, end, name) => {
     if (name === undefined) return;
-    const isKept = limits === undefined || found.size < limits.others || found.has(name) || limits.wanted.has(name);
+    const isKept = limits === undefined || found.size < limits.maxOthers || found.has(name) || limits.wanted.has(name);
     if (isKept) found.set(name, text.slice(start, end));
   });
   if (kind !== "object") return kind;

@@ -39,7 +39,7 @@ const page = { paginated: true, defaultPageSize: 100, maxPageSize: 1000 };
 function validate(declared: readonly Parameter[], sent: Sent, rules: Partial<ParamRules> = {}) {
   const validated = validateParams(declared, send(sent), {
     rejectsUnknown: false,
-    skipValidatorsBut: undefined,
+    enforcedEnums: undefined,
     page,
     ...rules,
   });
@@ -242,7 +242,7 @@ describe("limit and offset", () => {
 });
 
 describe("a write that skips its validators", () => {
-  const rules = { skipValidatorsBut: new Set(["b"]), page: undefined };
+  const rules = { enforcedEnums: new Set(["b"]), page: undefined };
 
   test("binds what fits its type in it, and the rest as text", () => {
     const declared = [declare("a", { validators: [int] }), declare("b", { validators: [int] }), declare("c")];

@@ -14,14 +14,14 @@ import {
 
 /** The rules of an endpoint that apply to all its parameters. */
 export interface ParamRules {
-  /** `request-fields-validation: true`, and every MCP tool. */
+  /** Set for `request-fields-validation: true`. MCP rejects unknown arguments itself: see `earlierErrors`. */
   readonly rejectsUnknown: boolean;
-  /** Set for `validate-before-write: false`. Only the enums of these parameters are checked. */
-  readonly skipValidatorsBut: ReadonlySet<string> | undefined;
-  /** Undefined for a write, where `limit` and `offset` have no special meaning. */
+  /** Set for `validate-before-write: false`: of all validators, only the enums of these parameters are enforced. */
+  readonly enforcedEnums: ReadonlySet<string> | undefined;
+  /** Undefined for a write, which has no pages. An undeclared `limit` or `offset` is then ignored. */
   readonly page: PageRules | undefined;
-  /** Earlier errors, in fields that need no declaration, such as `format`. */
-  readonly found?: readonly FieldError[];
+  /** Errors found before validation: an invalid `format`, or unknown arguments of an MCP call. */
+  readonly earlierErrors?: readonly FieldError[];
   /** The results for parameters that are already checked. */
   readonly checked?: ReadonlyMap<Parameter, CheckedText>;
 }
@@ -59,7 +59,8 @@ export function validateParams(declared: readonly Parameter[], raw: RawParams, r
     if (offset !== undefined) addPageProblem(errors, pageProblem("offset", offset, rules.page), "offset");
     page = readPage(limit ?? params.get("limit")?.text, offset ?? params.get("offset")?.text, rules.page);
   }
-  for (const found of rules.found ?? []) if (!errors.some(({ field }) => field === found.field)) errors.push(found);
+  for (const found of rules.earlierErrors ?? [])
+    if (!errors.some(({ field }) => field === found.field)) errors.push(found);
   if (rules.rejectsUnknown) addUnknown(errors, declared, raw);
   return errors.length > 0 ? { ok: false, errors } : { ok: true, params, page };
 }
@@ -76,13 +77,13 @@ export function isLong(raw: RawParams): boolean {
   return false;
 }
 
-/** Like `validateParams`, but in slices. */
+/** Like `validateParams`, but runs the validators in slices, so that long values do not block other requests. */
 export async function validateLong(
   declared: readonly Parameter[],
   raw: RawParams,
   rules: ParamRules,
 ): Promise<ValidationResult> {
-  const skipsValidators = rules.skipValidatorsBut !== undefined;
+  const skipsValidators = rules.enforcedEnums !== undefined;
   const checked = skipsValidators ? undefined : await runInSlices(checkAllInSlices(declared, raw));
   return validateParams(declared, raw, checked === undefined ? rules : { ...rules, checked });
 }
@@ -106,10 +107,10 @@ function checkParameter(parameter: Parameter, raw: RawParams, rules: ParamRules)
   if (sent?.kind === "json" && parameter.in !== "body") return WRONG_KIND;
   const text = sent?.text ?? parameter.default;
   if (text === undefined) return parameter.required ? MISSING : undefined;
-  const { skipValidatorsBut } = rules;
+  const { enforcedEnums } = rules;
   const checked =
     rules.checked?.get(parameter) ??
-    (skipValidatorsBut === undefined ? checkText(parameter, text) : bindText(parameter, text, skipValidatorsBut));
+    (enforcedEnums === undefined ? checkText(parameter, text) : bindText(parameter, text, enforcedEnums));
   if (!checked.ok || rules.page === undefined || !isPageField(parameter.name)) return checked;
   const message = pageProblem(parameter.name, text, rules.page);
   return message === undefined ? checked : { ok: false, message };

@@ -21,7 +21,7 @@ export interface RestService extends CallServices {
   readonly endpoints: readonly Endpoint[];
   readonly authenticators: Pick<Authenticators, "of">;
   readonly rateLimiter: RateLimiter;
-  readonly sources: ConnectionStatus;
+  readonly connectionStatus: ConnectionStatus;
 }
 
 /** Everything that request handlers need. */
@@ -35,7 +35,7 @@ export interface RestContext extends CallContext {
   readonly tokenExchange: TokenExchange | undefined;
   /** Whether an observer needs the parameters, even if the response is cached. */
   readonly needsParameters: boolean;
-  readonly watcher: RequestWatcher | undefined;
+  readonly onRequestEnd: RequestWatcher | undefined;
   readonly sendsServerTiming: boolean;
   /** Undefined when there is no documentation. */
   readonly docs: Docs | undefined;

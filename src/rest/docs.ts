@@ -33,7 +33,7 @@ export function openDocs(source: Omit<DocumentSource, "now" | "events">, { now, 
       if (known?.text === text) return known;
       const body = Buffer.from(text);
       const contentType = kind === "json" ? "application/json" : "application/yaml";
-      const made = { text, body, hash: tagOf(body), contentType, compressed: new Map() };
+      const made = { text, body, hash: tagOf(body), contentType, compressedBodies: new Map() };
       last[kind] = made;
       return made;
     },
@@ -50,5 +50,5 @@ export interface Sendable {
   readonly hash: string;
   readonly contentType: string;
   /** The compressed bodies so far. */
-  readonly compressed: Map<Compressor, Promise<Uint8Array>>;
+  readonly compressedBodies: Map<Compressor, Promise<Uint8Array>>;
 }

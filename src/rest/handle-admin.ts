@@ -4,10 +4,10 @@ import type { BuiltInRoute, BuiltInRoutes } from "./built-in-route.ts";
 import type { RestContext } from "./context.ts";
 
 /** Health and metrics, where they have no listener of their own. */
-export function adminRoutes({ admin, service: { sources, caches }, isDraining }: RestContext): BuiltInRoutes {
+export function adminRoutes({ admin, service: { connectionStatus, caches }, isDraining }: RestContext): BuiltInRoutes {
   if (admin === undefined) return {};
   const { metrics, heartbeats } = admin;
-  const health = { sources, caches, heartbeats };
+  const health = { connectionStatus, caches, heartbeats };
   const route: BuiltInRoute = {
     methods: ["GET"],
     servedWhileDraining: true,

@@ -17,7 +17,7 @@ import { negotiationFor } from "./negotiation/negotiate-format.ts";
 import { readParams } from "./read-params/index.ts";
 import { headerValue } from "./read-params/read-headers.ts";
 import type { Target } from "./read-params/target.ts";
-import { sendAtOnce, sendResponse } from "./response/send-response.ts";
+import { sendResponse, sendSynchronously } from "./response/send-response.ts";
 import { type WholeResponse, writtenResponse } from "./response/whole-response.ts";
 import type { EndpointMatch } from "./route-table.ts";
 import { progressOf, sendFailure } from "./send-failure.ts";
@@ -76,7 +76,7 @@ export function handleCall(endpointRequest: EndpointRequest, context: RestContex
         if (cached !== undefined) {
           noteCached(cached, observed);
           // The audit records the parameters of every call.
-          if (!context.needsParameters && sendAtOnce(cached, exchange)) return;
+          if (!context.needsParameters && sendSynchronously(cached, exchange)) return;
         }
         return withDeadline((deadline) =>
           respond({ ...endpointRequest, key, cached, identity, observed, deadline }, context),

@@ -64,7 +64,7 @@ async function sendDocs(
   const headers = { "Cache-Control": isPrivate ? "private, no-cache" : "no-cache" };
   if (kind === "page") {
     const { html } = await docs.page();
-    return await send(exchange, { ...html, compressed: compressedOf(html) }, { ...pageHeaders, ...headers });
+    return await send(exchange, { ...html, compressedBodies: compressedOf(html) }, { ...pageHeaders, ...headers });
   }
   await checkAccess(
     { name: PATH, auth, rateLimit: auth === undefined ? undefined : access.rateLimit },
@@ -112,13 +112,13 @@ async function sendAsset(target: Target, exchange: HttpExchange, { docs, context
   if (asset === undefined) throw new RequestFailure({ kind: "not-found" });
   const vary = variesByOrigin(context.access.cors) ? "Accept-Encoding, Origin" : "Accept-Encoding";
   const headers = { ...pageHeaders, Vary: vary, "Cache-Control": "public, max-age=31536000, immutable" };
-  await send(exchange, { ...asset, compressed: compressedOf(asset) }, headers);
+  await send(exchange, { ...asset, compressedBodies: compressedOf(asset) }, headers);
 }
 
 /** Each file of the page is compressed once. */
-const compressedAssets = new WeakMap<PageAsset, Sendable["compressed"]>();
+const compressedAssets = new WeakMap<PageAsset, Sendable["compressedBodies"]>();
 
-function compressedOf(asset: PageAsset): Sendable["compressed"] {
+function compressedOf(asset: PageAsset): Sendable["compressedBodies"] {
   const compressed = compressedAssets.get(asset) ?? new Map();
   compressedAssets.set(asset, compressed);
   return compressed;
@@ -126,7 +126,7 @@ function compressedOf(asset: PageAsset): Sendable["compressed"] {
 
 async function send(
   { request, response, requestId }: HttpExchange,
-  { body, hash, contentType, compressed }: Sendable,
+  { body, hash, contentType, compressedBodies }: Sendable,
   headers: Readonly<Record<string, string>>,
 ): Promise<void> {
   const compressor = negotiateCoding(request.headers["accept-encoding"]);
@@ -136,7 +136,7 @@ async function send(
     response.writeHead(304, common).end();
     return;
   }
-  const bytes = compressor === undefined ? body : await compressBody({ body: [body], compressed }, compressor);
+  const bytes = compressor === undefined ? body : await compressBody({ body: [body], compressedBodies }, compressor);
   const coding = compressor === undefined ? {} : { "Content-Encoding": compressor.coding };
   response.writeHead(200, { ...common, ...coding, "Content-Type": contentType, "Content-Length": bytes.length });
   response.end(request.method === "HEAD" ? undefined : bytes);

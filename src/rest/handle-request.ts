@@ -22,7 +22,7 @@ export interface RestState {
 export function handleRequest(request: IncomingMessage, response: ServerResponse, state: RestState): void {
   const { routes, context } = state;
   const exchange: HttpExchange = { request, response, requestId: requestIdOf(request.headers["x-request-id"]) };
-  const setWatchedCall = context.watcher && watchRequest(exchange, context.watcher);
+  const setWatchedCall = context.onRequestEnd && watchRequest(exchange, context.onRequestEnd);
   const fail = (error: unknown): void => {
     const failedCall = { requestId: exchange.requestId, endpoint: "", progress: progressOf(response) };
     sendFailure(reportFailure(error, failedCall, context.report), exchange);

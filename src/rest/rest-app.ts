@@ -1,7 +1,7 @@
 import type { CallObserver } from "../calls/observed-call.ts";
 import type { Report } from "../events.ts";
 import type { Failure } from "../failure.ts";
-import { type PausableHandler, pausable } from "../http/holdable.ts";
+import { type PausableHandler, pausable } from "../http/pausable.ts";
 import type { AdminParts, RestContext, RestService } from "./context.ts";
 import { openDocs } from "./docs.ts";
 import { tokenRoutes } from "./exchange-token.ts";
@@ -29,7 +29,7 @@ export interface RestOptions {
   readonly report: Report;
   readonly now: () => Date;
   readonly observers: readonly CallObserver[];
-  readonly watcher?: RequestWatcher | undefined;
+  readonly onRequestEnd?: RequestWatcher | undefined;
   /** Whether the page at /docs updates when the project changes. */
   readonly isLive?: boolean;
   /** `elsewhere`: health and metrics have a listener of their own. By default, only health is served here. */
@@ -41,7 +41,15 @@ export interface RestOptions {
 const HEALTH_ONLY: AdminParts = { metrics: undefined, heartbeats: undefined };
 
 export function openRestApp(first: RestService, options: RestOptions): RestApp {
-  const { report, now, observers, watcher, isLive = false, sendsServerTiming = false, admin = HEALTH_ONLY } = options;
+  const {
+    report,
+    now,
+    observers,
+    onRequestEnd,
+    isLive = false,
+    sendsServerTiming = false,
+    admin = HEALTH_ONLY,
+  } = options;
   let draining = false;
   const stops = new Set<(failure: Failure) => void>();
   const livePages = isLive ? openLivePages() : undefined;
@@ -62,7 +70,7 @@ export function openRestApp(first: RestService, options: RestOptions): RestApp {
       access,
       tokenExchange: access.auth && service.authenticators.of(access.auth).exchange,
       needsParameters: observers.some(({ needsParameters }) => needsParameters),
-      watcher,
+      onRequestEnd,
       sendsServerTiming,
       docs: docs && openDocs(service, { now, isLive }),
       livePages,

@@ -23,13 +23,13 @@ interface EngineParts {
   readonly secretUsers: readonly SecretUsers[];
   readonly spool: Spool;
   /** Called after a read-only database file was replaced, even if the new one cannot be used. */
-  readonly fileReplaced?: (file: ReplacedFile) => void;
-  readonly checkpointFailed?: (message: string) => void;
+  readonly onFileReplaced?: (file: ReplacedFile) => void;
+  readonly onCheckpointFailed?: (message: string) => void;
 }
 
 /** Opens the database of a project. Rejects with an EngineOpenError. */
 export async function openEngine(main: MainConfig, parts: EngineParts): Promise<Engine> {
-  const { secretUsers, spool, fileReplaced, checkpointFailed } = parts;
+  const { secretUsers, spool, onFileReplaced, onCheckpointFailed } = parts;
   const inits = new Map(secretUsers.flatMap((users) => initConnection(users) ?? []).map((init) => [init.name, init]));
   const spillFolder = await spool.makeSpill();
   const opening = engineType.open({
@@ -37,8 +37,8 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
     spillFolder,
     memoryBytes: availableMemory(readTextFile),
     fileIdentity,
-    fileReplaced,
-    checkpointFailed,
+    onFileReplaced,
+    onCheckpointFailed,
     path: main.duckdb.path,
     settings: main.duckdb.settings,
     connections: [

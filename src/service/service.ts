@@ -31,7 +31,7 @@ export type { OpenOptions } from "./shared-state.ts";
 export interface Service extends CallServices {
   readonly project: Project;
   readonly endpoints: readonly Endpoint[];
-  readonly sources: ConnectionStatus;
+  readonly connectionStatus: ConnectionStatus;
   readonly authenticators: Authenticators;
   readonly rateLimiter: RateLimiter;
   readonly sharedState: SharedState;
@@ -113,14 +113,14 @@ function compileAll(project: Project): CompiledProject {
   };
   const endpoints = compiled.map(({ endpoint, problems }) => {
     const own = endpoint.cache?.kind === "table" ? endpoint.cache.name : undefined;
-    const readsCaches = withoutCache(referencedCaches(endpoint, tables, dialect), own);
-    return { endpoint: { ...endpoint, readsCaches }, problems };
+    const namedCaches = withoutCache(referencedCaches(endpoint, tables, dialect), own);
+    return { endpoint: { ...endpoint, namedCaches }, problems };
   });
   const ordered = sortRefreshes(
     refreshes.map(({ endpoint, definition, ...refresh }) => {
-      const readsCaches = referencedCaches(endpoint, tables, dialect);
-      const reads = withoutCache(readsCaches, definition.name);
-      return { ...refresh, definition: { ...definition, reads }, endpoint: { ...endpoint, readsCaches } };
+      const namedCaches = referencedCaches(endpoint, tables, dialect);
+      const reads = withoutCache(namedCaches, definition.name);
+      return { ...refresh, definition: { ...definition, reads }, endpoint: { ...endpoint, namedCaches } };
     }),
   );
   const problems = [...endpoints, ...ordered.refreshes].flatMap((each) => each.problems);
@@ -243,7 +243,7 @@ function serviceOf(
     engine,
     spool,
     endpoints,
-    sources: connectionStatus,
+    connectionStatus,
     authenticators,
     rateLimiter,
     sharedState,

@@ -84,8 +84,8 @@ export async function openSharedState(project: Project, options: OpenOptions): P
     opened = await openEngine(main, {
       secretUsers: secretUsersOf(project),
       spool,
-      fileReplaced: ({ name, problem }) => options.report({ kind: "file-replaced", database: name, problem }),
-      checkpointFailed(message) {
+      onFileReplaced: ({ name, problem }) => options.report({ kind: "file-replaced", database: name, problem }),
+      onCheckpointFailed(message) {
         options.report({ kind: "checkpoint-failed", message });
         onQueryFailed(message);
       },

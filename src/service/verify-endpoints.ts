@@ -68,9 +68,9 @@ export function openVerification(
   async function verifyOne(refresh: CompiledRefresh, planner?: TolerantPlanner): Promise<readonly Problem[]> {
     const key = cacheKey(refresh.definition.name);
     const found = await verifyRefresh(refresh, planner?.engine ?? engine);
-    if (planner?.hasMissed()) late.set(key, { refresh });
+    if (planner?.hasMissedTable()) late.set(key, { refresh });
     else late.delete(key);
-    if (found.isPlanned) planned.add(key);
+    if (found.canPlanReads) planned.add(key);
     return found.problems;
   }
 
@@ -85,7 +85,7 @@ export function openVerification(
     // In order: the columns of one may depend on those of another.
     for (const refresh of refreshes) {
       const { endpoint, definition } = refresh;
-      const others = endpoint.readsCaches.filter((name) => cacheKey(name) !== cacheKey(definition.name));
+      const others = endpoint.namedCaches.filter((name) => cacheKey(name) !== cacheKey(definition.name));
       const known = dialects.apply(endpoint);
       problems.push(...known.problems);
       if (hasErrors([...refresh.problems, ...known.problems])) continue;
@@ -109,7 +109,7 @@ export function openVerification(
     const depth = isOpen(endpoint) && caches.every(isPlanned) ? "plan" : "parse";
     const planner = tolerateMissingTables(engine, created);
     const verified = await verifyEndpoint(endpoint, planner.engine, depth);
-    return { ...verified, isLate: !isOpen(endpoint) || caches.some(isLate) || planner.hasMissed() };
+    return { ...verified, isLate: !isOpen(endpoint) || caches.some(isLate) || planner.hasMissedTable() };
   }
 
   async function verifyNow(endpoint: Endpoint): Promise<Endpoint> {

@@ -52,8 +52,8 @@ export async function openObservability(
   };
   const observers = [metrics?.observer, tracing?.observer, queryLog.observer].filter((one) => one !== undefined);
   const handle = openAdminApp(() => {
-    const { sources, caches } = service;
-    return { health: { sources, caches, heartbeats }, isDraining, metrics: metricsPage };
+    const { connectionStatus, caches } = service;
+    return { health: { connectionStatus, caches, heartbeats }, isDraining, metrics: metricsPage };
   }, report);
   const sendsServerTiming = isDev || tracing !== undefined || log.level === "debug" || log.level === "trace";
   return {
@@ -64,7 +64,7 @@ export async function openObservability(
         queryLog.use(next.project);
         heartbeats.use(heartbeatInputOf(next));
       },
-      hold: heartbeats.hold,
+      pause: heartbeats.pause,
       drain() {
         isDraining = true;
         heartbeats.stop();

@@ -32,16 +32,16 @@ export interface SurfaceOptions {
   readonly observers: readonly CallObserver[];
   readonly observability: Pick<Observability, "surface" | "rest" | "admin">;
   readonly isDev: boolean;
-  readonly watcher: ((request: FinishedRequest) => void) | undefined;
+  readonly onRequestEnd: ((request: FinishedRequest) => void) | undefined;
 }
 
 /** Opens every port. Rejects with a ListenError or a CertificateError, and then none is open. */
 export async function openSurfaces(
   service: Service,
-  { report, now, observers, observability, isDev, watcher }: SurfaceOptions,
+  { report, now, observers, observability, isDev, onRequestEnd }: SurfaceOptions,
 ): Promise<OpenedSurfaces> {
   const { mcp: settings, http, access, limits } = service.project.main;
-  const app = openRestApp(service, { report, now, observers, ...observability.rest, isLive: isDev, watcher });
+  const app = openRestApp(service, { report, now, observers, ...observability.rest, isLive: isDev, onRequestEnd });
   const mcp = settings && (await openMcpSurface(service, { settings, observers, report, now }));
   const surfaces = [app, ...(mcp === undefined ? [] : [mcp]), observability.surface];
   const listeners: Listener[] = [];

@@ -39,9 +39,9 @@ export interface ServeOptions {
   /** Prints a line of an audit that goes to standard output. */
   readonly audit: (line: string) => void;
   /** Called when every port is open. */
-  readonly ready: (addresses: readonly Address[]) => void;
+  readonly onReady: (addresses: readonly Address[]) => void;
   /** Called for every finished request, even if it reached no endpoint. */
-  readonly watcher?: ((request: FinishedRequest) => void) | undefined;
+  readonly onRequestEnd?: ((request: FinishedRequest) => void) | undefined;
 }
 
 /** How serving ended. Problems have been shown. */
@@ -88,8 +88,8 @@ export async function serveProject(
     await observability.close();
   };
   const observers = [...audit.observers, ...observability.observers];
-  const { watcher } = options;
-  const surfaces = await openSurfaces(service, { report, now, observers, observability, isDev, watcher }).catch(
+  const { onRequestEnd } = options;
+  const surfaces = await openSurfaces(service, { report, now, observers, observability, isDev, onRequestEnd }).catch(
     async (error: unknown) => {
       await close(service);
       return endOf(error, main, show);
@@ -100,7 +100,7 @@ export async function serveProject(
   return await run({ service, files, surfaces, events, opening, close }, options, serverProcess);
 }
 
-/** How serving ends if a port cannot be opened. */
+/** How serving ends if a port cannot be opened or a certificate cannot be used. */
 function endOf(error: unknown, main: MainConfig, show: ServeOptions["show"]): ServeEnd {
   if (error instanceof ListenError) return { kind: "unavailable", message: error.message };
   if (!(error instanceof CertificateError)) throw error;
@@ -116,13 +116,13 @@ interface RunningServer {
   readonly surfaces: OpenedSurfaces;
   readonly events: Events;
   readonly opening: OpenOptions;
-  /** Closes the last service, audit and observability. */
+  /** Closes the service that is current at the end, then the audit and observability. */
   readonly close: (service: Service) => Promise<void>;
 }
 
 async function run(
   { service, files, surfaces, events, opening, close }: RunningServer,
-  { load, show, ready, ...options }: ServeOptions,
+  { load, show, onReady, ...options }: ServeOptions,
   serverProcess: ServerProcess,
 ): Promise<ServeEnd> {
   const { main } = service.project;
@@ -146,7 +146,7 @@ async function run(
     if (event.kind === "database-lost") reloads.reopen();
   });
   serverProcess.onReload(reloads.request);
-  ready(surfaces.addresses);
+  onReady(surfaces.addresses);
   await new Promise<void>((resolve) => {
     if (stop.signal.aborted) resolve();
     else stop.signal.addEventListener("abort", () => resolve());
@@ -161,8 +161,8 @@ async function run(
 }
 
 /**
- * Returns a controller that is aborted with a ServeEnd. The first signal lets calls in flight finish, the second cancels them,
- * and the third kills the process.
+ * Returns a controller that is aborted with a ServeEnd. The first signal lets calls in flight finish, the second cancels them
+ * and kills the process a few seconds later, and the third kills it at once.
  */
 function stopOnSignals(surfaces: Surfaces, serverProcess: ServerProcess): AbortController {
   const stop = new AbortController();

@@ -6,7 +6,7 @@ export interface Surface {
   /** Prepares another state; the returned function switches to it. Calls in flight keep theirs. */
   prepare(service: Service): Promise<() => void>;
   /** Requests wait until the returned function is called. */
-  hold(): () => void;
+  pause(): () => void;
   /** Rejects new calls; those in flight continue. */
   drain(): void;
   /** Cancels the calls in flight and interrupts their queries. */
@@ -42,10 +42,10 @@ export async function drainAll({ surfaces, listeners }: Surfaces, graceMs: numbe
 
 /** The same, but new calls wait until the returned function is called. */
 export async function pauseAll({ surfaces, listeners }: Surfaces, graceMs: number): Promise<() => void> {
-  const releases = surfaces.map((surface) => surface.hold());
+  const releases = surfaces.map((surface) => surface.pause());
   for (const surface of surfaces) surface.endStreams();
   await waitForEnd(
-    listeners.map((listener) => listener.settled()),
+    listeners.map((listener) => listener.whenSettled()),
     { surfaces, listeners },
     graceMs,
   );

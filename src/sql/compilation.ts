@@ -134,7 +134,7 @@ export function recordToken(token: SeenToken, offset: number, compilation: Compi
     compilation.isCopyTarget = true;
   }
   variables.addToken(token.text);
-  for (const name of dialect.variablesBehind(nameOf(token))) {
+  for (const name of dialect.variablesPassedBy(nameOf(token))) {
     variables.addUse(name, { kind: "name", function: nameOf(token) }, offset);
   }
   // Only the first token, which shows the kind of statement, and the last ones before a tag are needed.

@@ -15,7 +15,7 @@ export interface Dialect {
   /** What a function (lower case) does with its arguments; undefined if it only computes with them, or if no role is known. */
   roleOf(functionName: string): FunctionRole | undefined;
   /** Variables that a macro or view (lower case) passes to a function with a role. */
-  variablesBehind(name: string): readonly VariableName[];
+  variablesPassedBy(name: string): readonly VariableName[];
 }
 
 /** The name of a variable in lower case; undefined when it is only known at run time. */

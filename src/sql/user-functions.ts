@@ -47,7 +47,7 @@ export function dialectWith(dialect: Dialect, { defined, unknown }: UserFunction
       // The name may refer to either function: the stricter role counts, unless the built-in one is merely unknown.
       return builtIn?.kind === "unknown" ? own.role : stricter(own.role, builtIn);
     },
-    variablesBehind: (name) => analyze(name)?.variables ?? [],
+    variablesPassedBy: (name) => analyze(name)?.variables ?? [],
   };
   return extended;
 }
@@ -84,7 +84,7 @@ function analyzeBody({ parameters, body }: UserFunction, dialect: Dialect): Anal
       if (name === "getvariable" && next === "(" && roleAround(calls, dialect) !== undefined) {
         analysis = combine(analysis, { role: undefined, variables: [variableIn(tokens.slice(index + 2))] });
       }
-      analysis = combine(analysis, { role: undefined, variables: dialect.variablesBehind(name) });
+      analysis = combine(analysis, { role: undefined, variables: dialect.variablesPassedBy(name) });
     }
   });
   return analysis;

@@ -2,7 +2,7 @@ import type { VariableName } from "./dialect.ts";
 import type { TemplateProblem, ValueClass } from "./template.ts";
 import { positionProblem, type ValuePosition } from "./value-place.ts";
 
-/** The class of the client values that a variable holds. `typed` values contain no text. */
+/** The class of the client values that a variable holds. `typed` includes `scalar` here: neither can contain SQL. */
 type HeldClass = Exclude<ValueClass, "enum" | "scalar">;
 
 /** Follows client values through the variables of a template: `SET VARIABLE f = '{{{params.v}}}'`, then `getvariable('f')`. */
@@ -15,7 +15,7 @@ export interface VariableFlow {
   isSettingVariable(): boolean;
   /** Adds a read of a variable at `offset` in the template. */
   addUse(name: VariableName, position: ValuePosition, offset: number): void;
-  /** Sets the name of the variable that was read last. */
+  /** Names the variable of the last use, once its string literal has been read. */
   nameLastUse(name: string): void;
   endStatement(): void;
   /** Client values that reach a forbidden position through a variable. */
@@ -32,8 +32,9 @@ interface Use {
 interface Assignment {
   readonly variable: string;
   readonly held: HeldClass | undefined;
-  /** Whether it reads from a table. */
+  /** Whether it may read from a table. */
   readonly selects: boolean;
+  /** The variables that it reads. */
   readonly reads: readonly Use[];
 }
 
@@ -102,10 +103,10 @@ export function openVariableFlow(): VariableFlow {
     endStatement,
     problems() {
       endStatement();
-      const holds = heldByVariable();
+      const classes = heldByVariable();
       return uses.flatMap(({ name, position, offset }): readonly TemplateProblem[] => {
-        const valueClass = heldBy(name, holds);
-        // Unlike a value, a variable cannot be checked before the query runs.
+        const valueClass = heldBy(name, classes);
+        // Text in SQL for another database is checked before the query runs. A variable cannot be, so the stricter rules apply.
         const strict: ValuePosition = position.kind === "sql" ? { ...position, runsIn: "this-database" } : position;
         const what =
           name === undefined ? "a variable that holds a client value" : `variable ${name} holds a client value, which`;
@@ -117,8 +118,8 @@ export function openVariableFlow(): VariableFlow {
 }
 
 /** For an unknown name: what any variable may hold. */
-function heldBy(name: VariableName, holds: ReadonlyMap<string, HeldClass>): HeldClass | undefined {
-  return name === undefined ? [...holds.values()].reduce(riskier, undefined) : holds.get(name);
+function heldBy(name: VariableName, classes: ReadonlyMap<string, HeldClass>): HeldClass | undefined {
+  return name === undefined ? [...classes.values()].reduce(riskier, undefined) : classes.get(name);
 }
 
 function riskier(a: HeldClass | undefined, b: HeldClass | undefined): HeldClass | undefined {

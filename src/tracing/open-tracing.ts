@@ -86,7 +86,7 @@ export async function openTracing(
   return {
     observer: {
       needsParameters: false,
-      begun(call) {
+      onBegin(call) {
         const span = start(call);
         spans.set(call, span);
         const { traceId, spanId, traceFlags } = span.spanContext();
@@ -97,7 +97,7 @@ export async function openTracing(
           ["traceresponse", traceparent],
         ];
       },
-      ended: (call, ending) => end(spans.get(call) ?? start(call), call, ending),
+      onEnd: (call, ending) => end(spans.get(call) ?? start(call), call, ending),
     },
     close: () =>
       withTimeLimit(

@@ -215,7 +215,7 @@ describe("the length of a body", () => {
     socket.send(
       `${post("Transfer-Encoding: gzip, chunked\r\n", "2\r\n{}\r\n0\r\n\r\n")}${get("/nothing")}${get("/hello")}`,
     );
-    await socket.closed();
+    await socket.untilClosed();
     expect(socket.answers().map(({ status }) => status)).toEqual([501]);
     expect(service.events.slice(before)).toEqual([]);
   });
@@ -229,7 +229,7 @@ describe("the length of a body", () => {
     socket.send(post("Content-Length: 20\r\n", "{}"));
     expect(await service.json("/health")).toEqual({ status: "ok" });
     expect(socket.received().length).toBe(0);
-    socket.half();
+    socket.endSending();
     const [answer] = await socket.take(1);
     expectRefusal(answer as RawAnswer, 400);
   });
@@ -240,7 +240,7 @@ describe("the length of a body", () => {
     const [first, second] = await socket.take(2);
     expect([first?.status, JSON.parse(first?.body ?? "")]).toEqual([200, [{ q: null, b: null, x_word: null }]]);
     expectRefusal(second as RawAnswer, 400);
-    await socket.closed();
+    await socket.untilClosed();
   });
 
   test("chunks with extensions and trailers are fine", async () => {
@@ -275,7 +275,7 @@ describe("over the limit", () => {
     expectRefusal(answer as RawAnswer, 413);
     expect(answer?.body).toBe(TOO_LARGE);
     expect(sent).toBeGreaterThan(15);
-    await socket.closed();
+    await socket.untilClosed();
   });
 });
 
@@ -425,13 +425,13 @@ describe("connections", () => {
 
   test("clients that leave in the middle of a body", async () => {
     const before = service.events.length;
-    for (const leave of ["close", "reset", "half"] as const) {
+    for (const leave of ["close", "reset", "endSending"] as const) {
       for (const headers of ["Content-Length: 1000\r\n", CHUNKED]) {
         const socket = await openSocket(service.url);
         socket.send(post(headers, headers === CHUNKED ? "2\r\n{" : "{"));
         await service.json("/health");
         socket[leave]();
-        if (leave === "half") await socket.closed();
+        if (leave === "endSending") await socket.untilClosed();
       }
     }
     expect(service.events.slice(before).filter(({ kind }) => kind !== "call-failed")).toEqual([]);
@@ -454,7 +454,7 @@ describe("connections", () => {
     const [first, second, third] = await socket.take(3);
     expect([first?.body, second?.body]).toEqual(['[{"say":"hello"}]', '[{"p":"y"}]']);
     expectRefusal(third as RawAnswer, 400);
-    await socket.closed();
+    await socket.untilClosed();
     expect(socket.answers().length).toBe(3);
   });
 
@@ -469,8 +469,8 @@ describe("connections", () => {
     using socket = await openSocket(service.url);
     socket.send(get("/slow"));
     await until("the query", () => service.service.engine.activity().running === 1);
-    socket.half();
+    socket.endSending();
     await until("the end of the query", () => service.service.engine.activity().running === 0);
-    await socket.closed();
+    await socket.untilClosed();
   });
 });

@@ -159,7 +159,7 @@ describe("over limits.max-body-bytes", () => {
     expect([answer?.status, answer?.body]).toEqual([413, TOO_LARGE]);
     // The end that it did not wait for makes no write of it.
     socket.send(`${chunk('"}')}0\r\n\r\n`);
-    await socket.closed();
+    await socket.untilClosed();
     expect(await service.json("/t")).toEqual([]);
   });
 

@@ -179,7 +179,7 @@ describe("streams", () => {
   test.each(codings)("HTTP/1.0 has no chunks, but %s knows its end too", async (coding) => {
     using socket = await openSocket(service.url);
     socket.send(`GET /fails HTTP/1.0\r\nAccept-Encoding: ${coding}\r\n\r\n`);
-    await socket.closed();
+    await socket.untilClosed();
     const bytes = socket.received();
     const body = bytes.subarray(bytes.indexOf("\r\n\r\n") + 4);
     expect(body.length).toBeGreaterThan(1_000);

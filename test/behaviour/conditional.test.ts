@@ -169,7 +169,7 @@ describe("Arrow that is buffered", () => {
     // What the sockets hold is all that comes.
     await until("the stalled client's time", () => performance.now() - from > 1_500);
     socket.resume();
-    await socket.closed();
+    await socket.untilClosed();
     expect(socket.answers()[0]).toMatchObject({ status: 200, complete: false });
   });
 });

@@ -59,7 +59,7 @@ describe("a client that disconnects ends its query", () => {
     ...read("rows", "SELECT range AS n FROM range(100000000)"),
   });
 
-  test.each(["close", "reset", "half"] as const)("a client that leaves: %s", async (leave) => {
+  test.each(["close", "reset", "endSending"] as const)("a client that leaves: %s", async (leave) => {
     const service = open();
     for (let count = 0; count < 2; count++) {
       using socket = await openSocket(service.url);
@@ -136,7 +136,7 @@ describe("limits.query-timeout", () => {
     const paused = performance.now();
     await until("more than the time of a query", () => performance.now() - paused > 2_300);
     socket.resume();
-    await socket.closed();
+    await socket.untilClosed();
     const [answer] = socket.answers();
     expect([answer?.complete, answer?.body.endsWith('"n":19999}]')]).toEqual([true, true]);
   });
@@ -166,7 +166,7 @@ describe("a stream that breaks off is cut, never closed as if it were complete",
     const service = open();
     using socket = await openSocket(service.url);
     socket.send(request(path));
-    await socket.closed();
+    await socket.untilClosed();
     const [answer] = socket.answers();
     expect(answer?.status).toBe(200);
     expect(answer?.headers.get("transfer-encoding")).toBe("chunked");
@@ -182,7 +182,7 @@ describe("a stream that breaks off is cut, never closed as if it were complete",
     const service = limited();
     using socket = await openSocket(service.url);
     socket.send(request(path, "1.0"));
-    await socket.closed();
+    await socket.untilClosed();
     const [answer] = socket.answers();
     expect([answer?.status, answer?.headers.has("content-length")]).toEqual([200, false]);
     expect(socket.wasReset()).toBe(true);
@@ -194,7 +194,7 @@ describe("a stream that breaks off is cut, never closed as if it were complete",
     socket.send(request("/rows"));
     await until("rows", () => socket.received().length > 100_000);
     await service.service.engine.close();
-    await socket.closed();
+    await socket.untilClosed();
     expect(socket.answers()[0]).toMatchObject({ status: 200, complete: false });
     expect((await service.get("/rows")).status).toBe(503);
   });
@@ -206,7 +206,7 @@ describe("a stream that breaks off is cut, never closed as if it were complete",
     await until("rows", () => socket.received().length > 100_000);
     service.app.cancelAll();
     await untilIdle(service);
-    await socket.closed();
+    await socket.untilClosed();
     expect(socket.answers()[0]).toMatchObject({ status: 200, complete: false });
   });
 
@@ -250,7 +250,7 @@ describe("limits.stalled-client-timeout", () => {
     expect(performance.now() - from).toBeGreaterThan(900);
     expect(isIdle(service)).toBe(true);
     socket.resume();
-    await socket.closed();
+    await socket.untilClosed();
     // What the sockets held is there; the rest never came.
     expect(socket.answers().filter(({ complete }) => complete).length).toBeLessThan(times);
     await listener.close();

@@ -63,7 +63,7 @@ testWithS3("a folder in S3 as template.path holds endpoint files, too", async ()
     }),
   ).toEqual([
     expect.stringMatching(
-      /template\.path: s3:\/\/project\/nothing holds no endpoint file; the folder of the configuration/,
+      /template\.path: s3:\/\/project\/nothing contains no YAML files; the folder of the configuration/,
     ),
   ]);
   expect(await problemsFrom({ "eider.yaml": at("s3://no-such-bucket/api") })).toEqual([

@@ -42,7 +42,7 @@ async function drip(socket: RawSocket, text: string): Promise<number> {
     socket.send(byte);
     await wait(25);
   }
-  await socket.closed();
+  await socket.untilClosed();
   return performance.now() - from;
 }
 

@@ -207,7 +207,7 @@ describe("a write that does not come to its end", () => {
       ...route("POST /more", "INSERT INTO t VALUES (20)"),
     });
 
-    test.each(["close", "reset", "half"] as const)("before the commit: %s", async (leave) => {
+    test.each(["close", "reset", "endSending"] as const)("before the commit: %s", async (leave) => {
       const service = running();
       for (let time = 0; time < 2; time++) {
         using socket = await openSocket(service.url);

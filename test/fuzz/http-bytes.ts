@@ -10,7 +10,7 @@ import { words } from "./words.ts";
 interface Script {
   /** One character for each byte. */
   readonly segments: readonly string[];
-  readonly end: "half" | "close" | "reset";
+  readonly end: "endSending" | "close" | "reset";
 }
 
 /** Without HEAD: the body that it has not got cannot be told from the next answer. */
@@ -47,7 +47,7 @@ const script: fc.Arbitrary<Script> = fc
       fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)) }),
     ),
     fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 4 }),
-    fc.constantFrom("half", "half", "close", "reset"),
+    fc.constantFrom("endSending", "endSending", "close", "reset"),
   )
   .map(([text, cuts, end]) => ({ segments: split(text, cuts), end: end as Script["end"] }));
 
@@ -70,7 +70,7 @@ async function play(url: string, { segments, end }: Script): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   socket[end]();
-  if (end === "half") await socket.closed();
+  if (end === "endSending") await socket.untilClosed();
   for (const { status, body: text, headers, complete } of socket.answers()) {
     const isRefused = status === 501 || status === 505;
     must(

@@ -68,8 +68,8 @@ export async function breakOff(url: string, { method, path, headers, bytes, end 
   socket.send(Buffer.from(bytes, "latin1"));
   await new Promise((resolve) => setImmediate(resolve));
   if (end === "reset") return socket.reset();
-  socket.half();
-  await socket.closed();
+  socket.endSending();
+  await socket.untilClosed();
   // The body that it has not got cannot be told from the next answer.
   if (method === "HEAD") return;
   for (const { status, body } of socket.answers()) must(status < 500, () => `${status} ${body.slice(0, 300)}`);

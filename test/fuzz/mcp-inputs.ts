@@ -19,7 +19,7 @@ export interface Asked {
   /** The body, with one character for each byte. */
   readonly bytes: string;
   /** How it ends: as announced, or before, by a client that goes or one that still listens. */
-  readonly end: "whole" | "reset" | "half";
+  readonly end: "whole" | "reset" | "endSending";
 }
 
 const some = (list: readonly string[]): fc.Arbitrary<string> => fc.constantFrom(...list);
@@ -203,7 +203,7 @@ const one: fc.Arbitrary<Asked> = fc
       { arbitrary: fc.constant("/mcp"), weight: 12 },
       fc.constantFrom("/mcp/jsonrpc", "/", "/mcp/?x", "/mcp/health", "/.well-known/oauth-protected-resource", "/else"),
     ),
-    end: fc.oneof({ arbitrary: fc.constant("whole" as const), weight: 12 }, fc.constantFrom("reset", "half")),
+    end: fc.oneof({ arbitrary: fc.constant("whole" as const), weight: 12 }, fc.constantFrom("reset", "endSending")),
     cut: fc.double({ min: 0, max: 1, noNaN: true }),
     torn: rarely(fc.constantFrom("\xff", "\xc0\xaf", "\xed\xa0\x80", "\xef\xbb\xbf"), ""),
   })

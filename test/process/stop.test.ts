@@ -73,7 +73,7 @@ describe.each(["SIGTERM", "SIGINT"] as const)("%s", (signal) => {
     await refusesConnections(url);
     program.signal(signal);
     expect(await program.exited).toEqual(STOPPED);
-    await socket.closed();
+    await socket.untilClosed();
   });
 });
 
@@ -96,7 +96,7 @@ test("after the grace a stream is cut, not closed as if it were complete", async
   program.signal("SIGTERM");
   await program.exited;
   socket.resume();
-  await socket.closed();
+  await socket.untilClosed();
   expect(socket.answers()[0]).toMatchObject({ status: 200, complete: false });
 });
 

@@ -43,9 +43,9 @@ const stores: readonly Store[] = [
           const body = [Buffer.alloc(size)];
           const answer = { kind: "whole", headers: [], contentType: "x", body, size, tag: "x" } as const;
           const watch = () => Promise.resolve(() => true);
-          answers.offer(long(n, 2_048), { ...answer, compressed: undefined, cached: undefined }, watch);
+          answers.offer(long(n, 2_048), { ...answer, compressedBodies: undefined, cached: undefined }, watch);
           if (n % 10 === 0)
-            answers.offer(long(n, 2_048), { ...answer, compressed: undefined, cached: undefined }, watch);
+            answers.offer(long(n, 2_048), { ...answer, compressedBodies: undefined, cached: undefined }, watch);
           await watch();
         },
       };

@@ -110,7 +110,7 @@ test("every listener refuses codings and versions that it does not have", async 
       using socket = await openSocket(url);
       socket.send(bytes);
       expect((await socket.take(1))[0]).toMatchObject({ status, body, complete: true });
-      await socket.closed();
+      await socket.untilClosed();
     }
   }
 });

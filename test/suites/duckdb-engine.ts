@@ -45,7 +45,7 @@ export async function testEngine(
     await duckdb.query(connection, text);
   };
   const sql = async (text: string, tables?: readonly string[]): Promise<void> => {
-    await secretly(text).finally(opened.versions.writing(tables ?? "all"));
+    await secretly(text).finally(opened.versions.beginWrite(tables ?? "all"));
   };
   if (setup !== "") await sql(setup);
   const engine = engineOver(opened, { connections: [], maxConcurrentQueries: 4, maxQueued: 1000, ...options });

@@ -1,6 +1,6 @@
 import { type Identity, identityOf } from "../identity.ts";
 import type { OidcPolicy } from "../policy.ts";
-import { isForApis, isNumericDate } from "../token-claims.ts";
+import { isNumericDate, mayBeAccessToken } from "../token-claims.ts";
 import { isObject, type JsonObject, member, textMember } from "./json.ts";
 import { isTenantId, TENANT } from "./metadata.ts";
 
@@ -10,7 +10,7 @@ export function validUntil(
   claims: JsonObject,
   { issuer, now }: { readonly issuer: string; readonly now: number },
 ): number | undefined {
-  if (!isWellFormed(claims) || isLogoutToken(claims) || !isForApis(member(claims, "typ"))) return undefined;
+  if (!isWellFormed(claims) || isLogoutToken(claims) || !mayBeAccessToken(member(claims, "typ"))) return undefined;
   if (!isFromIssuer(policy, claims, issuer) || !isForAudience(policy, claims)) return undefined;
   const skew = policy.clockSkewSeconds;
   const [exp, nbf] = [secondsOf(claims, "exp"), secondsOf(claims, "nbf")];

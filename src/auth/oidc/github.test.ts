@@ -46,10 +46,10 @@ test("the login is the user name; the answer is remembered for five minutes", as
     ["authenticated", true],
     ["username", "octocat"],
   ]);
-  github.turn(5 * 60_000 - 1);
+  github.advance(5 * 60_000 - 1);
   expect(show()).toBe(first);
   expect(asked).toEqual([expect.objectContaining({ authorization: "Bearer gho_good", "user-agent": "eider" })]);
-  github.turn(1);
+  github.advance(1);
   expect(await show()).toEqual(first);
   expect(asked).toHaveLength(2);
 });

@@ -120,12 +120,12 @@ describe("tokens that the provider issued", () => {
     const token = await provider.issue("RS256");
     const shown = (authorization: string | undefined) => opened.oidc.authenticate({ authorization });
     expect((await shown(`bearer  ${token}`)).kind).toBe("identity");
-    const asked = provider.asked("/jwks");
+    const asked = provider.requestCount("/jwks");
     for (const wrong of [undefined, "", token, `Basic ${token}`, `Bearer ${token} x`, "Bearer ", `Bearer ${token},`]) {
       expect(shown(wrong)).toEqual(refused);
     }
     expect(shown(`Bearer ${"a".repeat(20_000)}`)).toEqual(refused);
-    expect(provider.asked("/jwks")).toBe(asked);
+    expect(provider.requestCount("/jwks")).toBe(asked);
   });
 });
 
@@ -346,7 +346,7 @@ describe("time", () => {
     [{ verifyExpiration: false }, { exp: -100_000, nbf: 301 }, false],
   ])("%j, %j: %s", async (changes, { exp, nbf }, taken) => {
     using opened = openAgainst(provider.issuer, changes);
-    opened.turn(-(opened.now() % 1000));
+    opened.advance(-(opened.now() % 1000));
     const at = (seconds = Number.NaN) => (Number.isNaN(seconds) ? undefined : opened.now() / 1000 + seconds);
     const token = await signRaw(JSON.stringify({ ...claimsOf(opened), exp: at(exp), nbf: at(nbf) }), {});
     expect((await opened.show(token)).kind).toBe(taken ? "identity" : "refused");
@@ -354,12 +354,12 @@ describe("time", () => {
 
   test("a remembered token ends to the millisecond when it would without", async () => {
     using opened = openAgainst(provider.issuer, { clockSkewSeconds: 10 });
-    opened.turn(-(opened.now() % 1000));
+    opened.advance(-(opened.now() % 1000));
     const token = await signRaw(JSON.stringify({ ...claimsOf(opened), exp: opened.now() / 1000 + 20 }), {});
     expect((await opened.show(token)).kind).toBe("identity");
-    opened.turn(29_999);
+    opened.advance(29_999);
     expect((await opened.show(token)).kind).toBe("identity");
-    opened.turn(1);
+    opened.advance(1);
     expect(await opened.show(token)).toEqual(refused);
   });
 
@@ -367,7 +367,7 @@ describe("time", () => {
     using opened = openAgainst(provider.issuer, { clockSkewSeconds: 0 });
     const token = await signRaw(JSON.stringify({ ...claimsOf(opened), nbf: Math.floor(opened.now() / 1000) }), {});
     expect((await opened.show(token)).kind).toBe("identity");
-    opened.turn(-5_000);
+    opened.advance(-5_000);
     expect(await opened.show(token)).toEqual(refused);
   });
 });
@@ -431,9 +431,9 @@ describe("what is remembered", () => {
     expect(first).toBeInstanceOf(Promise);
     expect(second).toBe(first);
     const answer = await first;
-    opened.turn(5 * 60_000 - 1);
+    opened.advance(5 * 60_000 - 1);
     expect(show()).toBe(answer);
-    opened.turn(1);
+    opened.advance(1);
     const again = show();
     expect(again).toBeInstanceOf(Promise);
     expect(await again).toEqual(answer);

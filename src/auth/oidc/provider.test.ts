@@ -54,11 +54,11 @@ describe("keys", () => {
   test("nothing is asked before the first token, and one question is enough for all", async () => {
     using opened = openAgainst(provider.issuer);
     expect(opened.oidc.authenticate({ authorization: "Bearer a.b" })).toBeInstanceOf(Promise);
-    expect(provider.asked(DISCOVERY)).toBe(0);
+    expect(provider.requestCount(DISCOVERY)).toBe(0);
     const many = await Promise.all(Array.from({ length: 50 }, () => sign(opened, "first")));
     const answers = await Promise.all(many.map((token) => opened.show(token)));
     expect(answers.every(({ kind }) => kind === "identity")).toBe(true);
-    expect([provider.asked(DISCOVERY), provider.asked(KEYS)]).toEqual([1, 1]);
+    expect([provider.requestCount(DISCOVERY), provider.requestCount(KEYS)]).toEqual([1, 1]);
   });
 
   test("they can be fetched before", async () => {
@@ -66,18 +66,18 @@ describe("keys", () => {
     await opened.oidc.loadKeys();
     await opened.oidc.loadKeys();
     expect(await kindOf(opened, await sign(opened, "first"))).toBe("identity");
-    expect(provider.asked(KEYS)).toBe(1);
+    expect(provider.requestCount(KEYS)).toBe(1);
   });
 
   test("old keys are renewed behind the answer", async () => {
     using opened = openAgainst(provider.issuer, { keysMaxAgeMs: 2 * HOUR });
     await opened.oidc.loadKeys();
-    opened.turn(2 * HOUR - 1);
+    opened.advance(2 * HOUR - 1);
     expect(await kindOf(opened, await sign(opened, "first"))).toBe("identity");
-    expect(provider.asked(KEYS)).toBe(1);
-    opened.turn(1);
+    expect(provider.requestCount(KEYS)).toBe(1);
+    opened.advance(1);
     expect(await kindOf(opened, await sign(opened, "first"))).toBe("identity");
-    await until("the keys are asked for again", () => provider.asked(KEYS) === 2);
+    await until("the keys are asked for again", () => provider.requestCount(KEYS) === 2);
     expect(opened.events).toEqual([]);
   });
 
@@ -86,16 +86,16 @@ describe("keys", () => {
     expect(await kindOf(opened, await sign(opened, "first"))).toBe("identity");
     provider.rotate([second]);
     expect(await kindOf(opened, await sign(opened, "second"))).toBe("identity");
-    expect(provider.asked(KEYS)).toBe(2);
+    expect(provider.requestCount(KEYS)).toBe(2);
     provider.rotate([third]);
-    opened.turn(59_999);
+    opened.advance(59_999);
     const byThird = await sign(opened, "third");
     for (let i = 0; i < 20; i++) expect(await opened.show(byThird)).toEqual(refused);
-    expect(provider.asked(KEYS)).toBe(2);
-    opened.turn(1);
+    expect(provider.requestCount(KEYS)).toBe(2);
+    opened.advance(1);
     const both = await Promise.all([opened.show(byThird), opened.show(await sign(opened, "third"))]);
     expect(both.map(({ kind }) => kind)).toEqual(["identity", "identity"]);
-    expect(provider.asked(KEYS)).toBe(3);
+    expect(provider.requestCount(KEYS)).toBe(3);
   });
 
   test("keys without names are renewed when a signature does not fit", async () => {
@@ -118,7 +118,7 @@ describe("keys", () => {
     const answer = await show(bySecond);
     expect((await show(byFirst)).kind).toBe("identity");
     provider.rotate([second]);
-    opened.turn(60_000);
+    opened.advance(60_000);
     // This hit is the last by keys that are too old, and renews them.
     expect(show(byFirst)).not.toBeInstanceOf(Promise);
     await until("the key is gone", () => show(byFirst) instanceof Promise);
@@ -131,9 +131,9 @@ describe("keys", () => {
     const token = await sign(opened, "first");
     expect(await kindOf(opened, token)).toBe("identity");
     provider.rotate([{ ...second, kid: "first" }]);
-    opened.turn(60_000);
+    opened.advance(60_000);
     expect(await kindOf(opened, token)).toBe("identity");
-    await until("the keys are renewed", () => provider.asked(KEYS) === 2);
+    await until("the keys are renewed", () => provider.requestCount(KEYS) === 2);
     await vi.waitFor(async () => expect(await opened.show(token)).toEqual(refused));
   });
 
@@ -167,9 +167,9 @@ describe("a provider that is down", () => {
     // A malformed token is rejected although the provider is down.
     expect(await opened.show("a.b.c")).toEqual(refused);
     await provider.start();
-    opened.turn(2_999);
+    opened.advance(2_999);
     expect(await opened.show(token)).toEqual(down);
-    expect(provider.asked(DISCOVERY)).toBe(0);
+    expect(provider.requestCount(DISCOVERY)).toBe(0);
     expect(opened.events).toEqual([
       {
         kind: "dependency-down",
@@ -177,7 +177,7 @@ describe("a provider that is down", () => {
         message: `${provider.issuer.slice(7)} cannot be reached (ECONNREFUSED); clients with tokens get 503 until it is back`,
       },
     ]);
-    opened.turn(1);
+    opened.advance(1);
     expect(await kindOf(opened, token)).toBe("identity");
     expect(opened.events.slice(1)).toEqual([{ kind: "dependency-up", dependency: `oidc provider ${provider.issuer}` }]);
   });
@@ -187,7 +187,7 @@ describe("a provider that is down", () => {
     await opened.oidc.loadKeys();
     await provider.stop();
     for (let hours = 0; hours < 5; hours++) {
-      opened.turn(HOUR);
+      opened.advance(HOUR);
       expect(await kindOf(opened, await sign(opened, "first"))).toBe("identity");
       await until("it is reported", () => opened.events.length === 1);
     }
@@ -201,7 +201,7 @@ describe("a provider that is down", () => {
     ]);
     provider.rotate([second]);
     await provider.start();
-    opened.turn(HOUR);
+    opened.advance(HOUR);
     expect(await kindOf(opened, await sign(opened, "second"))).toBe("identity");
     expect(opened.events.map(({ kind }) => kind)).toEqual(["dependency-down", "dependency-up"]);
   });
@@ -211,7 +211,7 @@ describe("a provider that is down", () => {
     using opened = openAgainst(provider.issuer);
     expect(await opened.show(await sign(opened, "first"))).toEqual(down);
     await provider.start();
-    opened.turn(-HOUR);
+    opened.advance(-HOUR);
     expect(await kindOf(opened, await sign(opened, "first"))).toBe("identity");
   });
 
@@ -222,7 +222,7 @@ describe("a provider that is down", () => {
     const other = await sign(opened, "first");
     for (let i = 0; i < 500; i++)
       expect(await Promise.all([opened.show(token), opened.show(other)])).toEqual([down, down]);
-    expect(provider.asked(DISCOVERY)).toBe(1);
+    expect(provider.requestCount(DISCOVERY)).toBe(1);
     expect(opened.events).toHaveLength(1);
   });
 
@@ -231,7 +231,7 @@ describe("a provider that is down", () => {
     provider.instead.set(DISCOVERY, () => {});
     using opened = openAgainst(provider.issuer);
     const answer = opened.show(await sign(opened, "first"));
-    while (provider.asked(DISCOVERY) === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (provider.requestCount(DISCOVERY) === 0) await new Promise((resolve) => setImmediate(resolve));
     await vi.advanceTimersByTimeAsync(4_999);
     expect(opened.events).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
@@ -246,7 +246,7 @@ describe("a provider that is down", () => {
     provider.instead.set(KEYS, (_, response) => void response.write('{"keys": ['));
     using opened = openAgainst(provider.issuer);
     const answer = opened.show(await sign(opened, "first"));
-    while (provider.asked(KEYS) === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (provider.requestCount(KEYS) === 0) await new Promise((resolve) => setImmediate(resolve));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await answer).toEqual(down);
   });
@@ -255,7 +255,7 @@ describe("a provider that is down", () => {
     provider.instead.set(DISCOVERY, () => {});
     const opened = openAgainst(provider.issuer);
     const answer = opened.show(await sign(opened, "first"));
-    await until("it is asked", () => provider.asked(DISCOVERY) === 1);
+    await until("it is asked", () => provider.requestCount(DISCOVERY) === 1);
     opened.oidc.close();
     expect(await answer).toEqual(down);
     expect(opened.events).toEqual([]);
@@ -305,10 +305,10 @@ describe("what a provider says", () => {
     ]);
     // What it said before stays.
     provider.instead.clear();
-    opened.turn(3_000);
+    opened.advance(3_000);
     expect(await kindOf(opened, await sign(opened, "first"))).toBe("identity");
     provider.instead.set(...make());
-    opened.turn(24 * HOUR);
+    opened.advance(24 * HOUR);
     expect(await kindOf(opened, await sign(opened, "first"))).toBe("identity");
     await until("it is reported", () => opened.events.length === 3);
     expect(await kindOf(opened, await sign(opened, "first"))).toBe("identity");

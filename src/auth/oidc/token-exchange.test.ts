@@ -86,11 +86,11 @@ describe("client credentials", () => {
     ["an empty secret in the form", { ...wanted, client_id: client.id, client_secret: "" }, undefined],
   ])("by %s: refused", async (_, form, authorization) => {
     using oidc = opened();
-    const asked = provider.asked("/token");
+    const asked = provider.requestCount("/token");
     const answer = await exchange(oidc, form, authorization);
     expect([answer.status, answer.body]).toEqual([401, '{"error":"invalid_client"}']);
     expect(answer.headers["www-authenticate"]).toBe('Basic realm="eider"');
-    expect(provider.asked("/token")).toBe(asked);
+    expect(provider.requestCount("/token")).toBe(asked);
   });
 
   test("a provider that takes our secret in the form only", async () => {
@@ -185,9 +185,9 @@ test.each<[string, Form, string]>([
   ["another audience", { ...wanted, audience: "https://evil.test" }, "invalid_target"],
 ])("%s: 400", async (_, form, error) => {
   using oidc = opened();
-  const asked = provider.asked("/token");
+  const asked = provider.requestCount("/token");
   expect(await exchange(oidc, form, ours)).toMatchObject({ status: 400, body: JSON.stringify({ error }) });
-  expect(provider.asked("/token")).toBe(asked);
+  expect(provider.requestCount("/token")).toBe(asked);
 });
 
 test.each<[OidcPolicy["exchanges"], string]>([
@@ -268,7 +268,7 @@ describe("a provider", () => {
     provider.instead.set("/token", says(307, "", { location: `${provider.issuer}/elsewhere` }));
     using oidc = opened();
     expect(await exchange(oidc, wanted, ours)).toMatchObject(unavailable);
-    expect(provider.asked("/elsewhere")).toBe(0);
+    expect(provider.requestCount("/elsewhere")).toBe(0);
   });
 
   test("that does not know our secret: the operator hears of it, the caller is not blamed", async () => {

@@ -17,7 +17,7 @@ export const duckdbDialect: Dialect = {
   escapePrefixes: new Set(["e"]),
   literalTypes: new Set(words(LITERAL_TYPES)),
   roleOf: roleByName,
-  variablesBehind: () => [],
+  variablesPassedBy: () => [],
 };
 
 function words(text: string): readonly string[] {

@@ -99,7 +99,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
 
   /** Starts a change of unknown extent: an `init` may create tables, views and macros. The returned function ends the change. */
   function beginUnknownChange(): () => void {
-    const endWrite = versions.writing("all");
+    const endWrite = versions.beginWrite("all");
     return () => {
       endWrite();
       invalidateNames();
@@ -124,7 +124,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   }
 
   function onCheckpointFailed(error: unknown): void {
-    options.checkpointFailed?.(mask(withoutSql(errorMessage(error))));
+    options.onCheckpointFailed?.(mask(withoutSql(errorMessage(error))));
   }
 
   function openCancellation(signal: StopSignal): Cancellation {

@@ -24,6 +24,7 @@ export function copyingWriter(width: number): FieldWriter {
   };
 }
 
+/** Avoids a `subarray` for a whole vector. */
 function wholeOrPart(data: Uint8Array, from: number, to: number): Uint8Array {
   return from === 0 && to === data.length ? data : data.subarray(from, to);
 }
@@ -103,7 +104,7 @@ function putExtended(out: Int32Array, at: number, value: number): void {
 }
 
 /** Unsigned 128-bit integers, which take 256 bits in Arrow. */
-export const widenedHuge: FieldWriter = convertingWriter(8, (out, start, stored) => {
+export const widenedUhugeint: FieldWriter = convertingWriter(8, (out, start, stored) => {
   const words = wordsOf(stored, 16);
   for (let word = 0, at = start; word < words.length; word += 4, at += 8) {
     for (let index = 0; index < 4; index++) out[at + index] = words[word + index] ?? 0;
@@ -111,7 +112,7 @@ export const widenedHuge: FieldWriter = convertingWriter(8, (out, start, stored)
   }
 });
 
-/** A writer for enums with so many values that their indexes need a wider type, because indexes in Arrow are signed. */
+/** A writer for enums whose indexes need a wider type, because they are unsigned in a vector and signed in Arrow. */
 export function widenedIndexWriter(bits: 8 | 16): FieldWriter {
   const width = bits === 8 ? 2 : 4;
   return {
@@ -142,8 +143,8 @@ const MAX_MICROS = (2n ** 63n - 1n) / 1000n;
 const MAX_DAYS = 2 ** 31 - 1;
 
 /**
- * Months, days, and nanoseconds instead of microseconds. If the nanoseconds do not fit into 64 bits (292 years of hours), every
- * full 24 hours become a day, which SQL considers equal.
+ * Months, days, and nanoseconds instead of microseconds. If the nanoseconds do not fit into 64 bits (more than about 292 years),
+ * each full 24 hours becomes a day, which SQL considers equal.
  */
 export const interval: FieldWriter = convertingWriter(4, (out, start, { data, validity, from, to }) => {
   const stored = viewOf(data);
@@ -152,12 +153,12 @@ export const interval: FieldWriter = convertingWriter(4, (out, start, { data, va
     // A NULL may contain arbitrary bytes, such as an interval that is too long.
     if (!isValid(validity, row)) continue;
     const micros = stored.getBigInt64(row * 16 + 8, true);
-    const excess = micros > MAX_MICROS || micros < -MAX_MICROS ? micros / DAY_MICROS : 0n;
-    const days = stored.getInt32(row * 16 + 4, true) + Number(excess);
+    const wholeDays = micros > MAX_MICROS || micros < -MAX_MICROS ? micros / DAY_MICROS : 0n;
+    const days = stored.getInt32(row * 16 + 4, true) + Number(wholeDays);
     if (Math.abs(days) > MAX_DAYS) throw new Error("An interval is too long for Arrow.");
     out[at] = stored.getInt32(row * 16, true);
     out[at + 1] = days;
-    view.setBigInt64((at + 2) * 4, (micros - excess * DAY_MICROS) * 1000n, true);
+    view.setBigInt64((at + 2) * 4, (micros - wholeDays * DAY_MICROS) * 1000n, true);
   }
 });
 
@@ -197,7 +198,7 @@ function packBits(out: Uint8Array, start: number, span: Span): void {
   }
 }
 
-/** The lowest bits of four bytes, side by side. */
+/** The lowest bit of each of four bytes, side by side. */
 function fourBits(bytes: number): number {
   const bits = bytes & 0x0101_0101;
   return (bits | (bits >>> 7) | (bits >>> 14) | (bits >>> 21)) & 0xf;

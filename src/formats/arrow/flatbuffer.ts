@@ -166,7 +166,7 @@ function writeTables(writer: Writer, tables: readonly Table[]): number {
   return position;
 }
 
-/** The numbers are aligned to their size. The 4 bytes before them contain their count. */
+/** The numbers are aligned to their size. The 4 bytes before them contain the number of items: a pair counts as one. */
 function writeVector(
   writer: Writer,
   values: readonly number[],

@@ -1,6 +1,6 @@
 import type { Column, ColumnType } from "../../result/column.ts";
 import { indexTypeOf } from "./field.ts";
-import { boolean, copyingWriter, interval, widenedDecimals, widenedHuge, widenedIndexWriter } from "./fixed.ts";
+import { boolean, copyingWriter, interval, widenedDecimals, widenedIndexWriter, widenedUhugeint } from "./fixed.ts";
 import { array, list, nothing, struct, union } from "./nested.ts";
 import { strings, timeWithZone, uuid } from "./strings.ts";
 import type { FieldWriter } from "./writer.ts";
@@ -16,7 +16,7 @@ function writerOf(type: ColumnType): FieldWriter {
     case "boolean":
       return boolean;
     case "integer":
-      return type.bits === 128 && !type.signed ? widenedHuge : copyingWriter(type.bits >> 3);
+      return type.bits === 128 && !type.signed ? widenedUhugeint : copyingWriter(type.bits >> 3);
     case "float":
       return copyingWriter(type.bits >> 3);
     case "decimal":

@@ -59,7 +59,7 @@ test("the newest stream of a session gets each message; when it closes, the olde
   const change = (name: string): void => mcp.server.replace(testRegistry({ tools: [name] }), openGate, mcpSettings());
   change("one");
   expect(await newer.next()).toMatchObject({ method: "notifications/tools/list_changed" });
-  await newer.leave();
+  await newer.disconnect();
   await mcp.untilStreams(1);
   change("two");
   mcp.server.drain();
@@ -177,5 +177,5 @@ test("ending a stream keeps the session; the next stream gets notifications agai
   const second = readEvents(await listenOn(mcp, session));
   mcp.server.replace(testRegistry({ tools: ["later"] }), openGate, mcpSettings());
   expect(await second.next()).toMatchObject({ method: "notifications/tools/list_changed" });
-  await second.leave();
+  await second.disconnect();
 });

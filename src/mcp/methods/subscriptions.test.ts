@@ -37,7 +37,7 @@ test("a subscription is removed when its client disconnects", async () => {
   await using mcp = await mcpServer();
   const events = readEvents(await listen(mcp, { toolsListChanged: true }));
   await events.next();
-  await events.leave();
+  await events.disconnect();
   await mcp.untilStreams(0);
   mcp.server.replace(testRegistry({ tools: ["t"] }), openGate, mcpSettings());
   expect(mcp.events).toEqual([]);

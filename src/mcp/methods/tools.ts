@@ -35,7 +35,7 @@ async function runOrStartTask(
   const run = async (): Promise<string> => toolMembers(await work(open.call));
   const outcome = await rejectIfStopped(
     open,
-    core.tasks.run({ run, open, owner, origin, requestId: sender.requestId, settings }),
+    core.tasks.run({ run, openCall: open, owner, origin, requestId: sender.requestId, settings }),
   );
   return outcome.kind === "done"
     ? state.resultBuilder.result(protocol, outcome.members)

@@ -9,7 +9,7 @@ import type { Task, TaskCall, TaskOrResult, TaskState, TaskStore, Tasks } from "
 import { openTaskSlots } from "./task-slots.ts";
 
 const SWEEP_MS = 60_000;
-const TIMED_OUT = Symbol("late");
+const TIMED_OUT = Symbol("timed out");
 
 export function openTasks(options: {
   readonly store: TaskStore;
@@ -21,7 +21,7 @@ export function openTasks(options: {
 }): Tasks {
   const { store, now, after, randomId, publish } = options;
   const slots = openTaskSlots();
-  const working = new Map<string, { readonly open: OpenCall; readonly leaveQueue: () => boolean }>();
+  const working = new Map<string, { readonly openCall: OpenCall; readonly leaveQueue: () => boolean }>();
   let cancelSweep: (() => void) | undefined;
 
   function scheduleSweep(): void {
@@ -34,20 +34,20 @@ export function openTasks(options: {
     });
   }
 
-  async function create({ open, owner, origin, settings }: TaskCall, leaveQueue: () => boolean): Promise<Task> {
+  async function create({ openCall, owner, origin, settings }: TaskCall, leaveQueue: () => boolean): Promise<Task> {
     const at = now();
     const { ttlMs, pollIntervalMs } = settings;
     const state = { kind: "working" } as const;
     const { client } = origin;
     const task = { id: randomId(), owner, client, createdAt: at, updatedAt: at, ttlMs, pollIntervalMs, state };
-    open.detach();
-    working.set(task.id, { open, leaveQueue });
+    openCall.detach();
+    working.set(task.id, { openCall, leaveQueue });
     await store.save(task);
     scheduleSweep();
     return task;
   }
 
-  /** The first state wins: the result of a cancelled call is discarded. */
+  /** The first final state wins: the result of a cancelled call is discarded. */
   async function settle(task: Task, state: TaskState): Promise<void> {
     const found = working.get(task.id);
     if (found === undefined) return;
@@ -60,15 +60,15 @@ export function openTasks(options: {
   async function settleWhenDone(
     task: Task,
     running: Promise<string>,
-    { open, origin, requestId }: TaskCall,
+    { openCall, origin, requestId }: TaskCall,
   ): Promise<void> {
     try {
       await settle(task, { kind: "completed", result: `{${await running}}` });
     } catch (error) {
-      if (open.stop.signal.aborted) await settle(task, { kind: "cancelled" });
+      if (openCall.stop.signal.aborted) await settle(task, { kind: "cancelled" });
       else await settle(task, { kind: "failed", error: rpcErrorOf(error, { protocol: "modern", requestId }, options) });
     } finally {
-      open.close();
+      openCall.close();
       slots.release(origin);
     }
   }
@@ -77,22 +77,23 @@ export function openTasks(options: {
     work.catch((error: unknown) => options.report({ kind: "unexpected", requestId, error }));
   }
 
-  async function runNow({ run, open }: TaskCall): Promise<TaskOrResult> {
+  async function runNow({ run, openCall }: TaskCall): Promise<TaskOrResult> {
     try {
       return { kind: "done", members: await run() };
     } finally {
-      open.close();
+      openCall.close();
     }
   }
 
-  /** Queues the call as a task, so that the client does not wait. */
+  /** Queues the call as a task, so that the client does not wait. If the queue is full, the call runs now, and the client waits. */
   async function runQueued(call: TaskCall): Promise<TaskOrResult> {
     const queued = slots.enqueue(call.origin, call.settings);
     if (queued === undefined) return runNow(call);
     const task = await create(call, queued.leaveQueue);
     reportUnexpected(
+      // A call that was stopped in the queue does not run. Its task becomes cancelled.
       queued.ready.then(() =>
-        settleWhenDone(task, call.open.stop.signal.aborted ? Promise.reject() : call.run(), call),
+        settleWhenDone(task, call.openCall.stop.signal.aborted ? Promise.reject() : call.run(), call),
       ),
       call,
     );
@@ -101,10 +102,8 @@ export function openTasks(options: {
 
   /** Runs the call. It becomes a task if it takes too long. */
   async function runOrDefer(call: TaskCall): Promise<TaskOrResult> {
-    const { open, origin, settings } = call;
+    const { openCall, origin, settings } = call;
     const running = call.run();
-    // Errors are handled below. This avoids an unhandled rejection if the store fails first.
-    running.catch(() => {});
     let isTask = false;
     try {
       const first = await Promise.race([running, timeout(settings.afterMs, running)]);
@@ -113,14 +112,14 @@ export function openTasks(options: {
       if (!slots.acquire(origin, settings)) return { kind: "done", members: await running };
       const task = await create(call, () => false).catch((error: unknown) => {
         slots.release(origin);
-        open.stop.abort(new RequestFailure({ kind: "internal" }));
+        openCall.stop.abort(new RequestFailure({ kind: "internal" }));
         throw error;
       });
       isTask = true;
       reportUnexpected(settleWhenDone(task, running, call), call);
       return { kind: "task", task };
     } finally {
-      if (!isTask) open.close();
+      if (!isTask) openCall.close();
     }
   }
 
@@ -142,9 +141,9 @@ export function openTasks(options: {
       const found = working.get(task.id);
       if (found === undefined) return;
       // Nothing else closes a call that never started.
-      if (found.leaveQueue()) found.open.close();
+      if (found.leaveQueue()) found.openCall.close();
       await settle(task, { kind: "cancelled" });
-      found.open.stop.abort(new RequestFailure({ kind: "cancelled" }));
+      found.openCall.stop.abort(new RequestFailure({ kind: "cancelled" }));
     },
     close: () => cancelSweep?.(),
   };

@@ -64,7 +64,7 @@ function isoTime(ms: number): string {
 /** A call that may become a task. `run` returns the members of its result. */
 export interface TaskCall {
   readonly run: () => Promise<string>;
-  readonly open: OpenCall;
+  readonly openCall: OpenCall;
   readonly owner: string;
   /** The client and the memory that count towards the limits. */
   readonly origin: TaskOrigin;

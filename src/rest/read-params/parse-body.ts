@@ -26,7 +26,7 @@ export function* parseBody(bytes: Buffer, declared: () => readonly string[]): Sl
   const text = yield* decodeUtf8(bytes);
   if (text === undefined) return NOT_JSON;
   const values = new Map<string, RawValue>();
-  const limits = bytes.length <= MAX_UNSLICED ? undefined : { wanted: new Set(declared()), others: MAX_UNDECLARED };
+  const limits = bytes.length <= MAX_UNSLICED ? undefined : { wanted: new Set(declared()), maxOthers: MAX_UNDECLARED };
   const kind = yield* readMembers(withoutByteOrderMark(text), values, limits);
   if (kind === undefined) return NOT_JSON;
   return kind === "object" ? { values, errors: NO_ERRORS } : NOT_AN_OBJECT;

@@ -10,7 +10,7 @@ const responseOf = (size: number): WholeResponse => ({
   body: [new Uint8Array(size)],
   size,
   tag: String(size),
-  compressed: undefined,
+  compressedBodies: undefined,
   cached: undefined,
 });
 const current: Rows["watch"] = () => Promise.resolve(() => true);

@@ -22,7 +22,7 @@ export interface WholeResponse {
   /** The ETag of these bytes, without quotes. Undefined: clients must not store the response. */
   readonly tag: string | undefined;
   /** The compressed bodies so far. Undefined if compression is not worthwhile. */
-  readonly compressed: Map<Compressor, Promise<Uint8Array>> | undefined;
+  readonly compressedBodies: Map<Compressor, Promise<Uint8Array>> | undefined;
   readonly cached: CachedResponse | undefined;
   /** For observers, when the response is sent from the cache. */
   readonly rows?: number | undefined;
@@ -56,7 +56,7 @@ export async function wholeResponse(
     size,
     tag: cached?.tag ?? (await tagOfBody(body, size)),
     cached,
-    compressed: format.compressible && size > MIN_COMPRESSED_BYTES ? new Map() : undefined,
+    compressedBodies: format.compressible && size > MIN_COMPRESSED_BYTES ? new Map() : undefined,
   };
 }
 
@@ -74,21 +74,21 @@ export function writtenResponse(
     body: [bytes],
     size: bytes.length,
     tag: undefined,
-    compressed: undefined,
+    compressedBodies: undefined,
     cached: undefined,
   };
 }
 
 /** The body in a content coding. */
 export function compressBody(
-  { body, compressed }: Pick<WholeResponse, "body" | "compressed">,
+  { body, compressedBodies }: Pick<WholeResponse, "body" | "compressedBodies">,
   compressor: Compressor,
 ): Promise<Uint8Array> {
-  const known = compressed?.get(compressor);
+  const known = compressedBodies?.get(compressor);
   if (known !== undefined) return known;
   const compressing = compressor.compress(body.length === 1 ? (body[0] ?? NOTHING) : Buffer.concat(body));
-  compressed?.set(compressor, compressing);
-  compressing.catch(() => compressed?.delete(compressor));
+  compressedBodies?.set(compressor, compressing);
+  compressing.catch(() => compressedBodies?.delete(compressor));
   return compressing;
 }
 

@@ -26,7 +26,7 @@ beforeEach(async () => {
     database,
     mask: (message) => message,
     fileIdentity,
-    fileReplaced: (file) => told.push(file),
+    onFileReplaced: (file) => told.push(file),
     onReplacing: () => {
       replacing++;
       return () => {

@@ -18,7 +18,7 @@ export interface ReplacedFiles {
   close(): Promise<void>;
 }
 
-export interface ReplacedFilesOptions extends Pick<EngineOptions, "fileIdentity" | "fileReplaced"> {
+export interface ReplacedFilesOptions extends Pick<EngineOptions, "fileIdentity" | "onFileReplaced"> {
   readonly database: duckdb.Database;
   readonly mask: Mask;
   /** Called before a file is replaced; the returned function afterwards: any table may have changed. */
@@ -46,7 +46,7 @@ const ATTACHED =
   "WHERE readonly AND type = 'duckdb' AND NOT internal AND NOT encrypted AND path IS NOT NULL";
 
 export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles {
-  const { database, mask, onReplacing, fileIdentity, fileReplaced } = options;
+  const { database, mask, onReplacing, fileIdentity, onFileReplaced } = options;
   const watched = new Map<string, WatchedFile>();
   /** Catalogs of replaced files, with how many checks are left until they are detached. */
   const retired = new Map<string, number>();
@@ -107,9 +107,9 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
     const { alias, path } = file;
     try {
       await withConnection(database, (connection) => swap(connection, alias, path));
-      fileReplaced?.({ name: alias, problem: undefined });
+      onFileReplaced?.({ name: alias, problem: undefined });
     } catch (error) {
-      fileReplaced?.({ name: alias, problem: mask(errorMessage(error)) });
+      onFileReplaced?.({ name: alias, problem: mask(errorMessage(error)) });
     }
   }
 

@@ -75,7 +75,7 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
     const statements = openLru<duckdb.PreparedStatement>({
       maxBytes,
       bytesOf: () => ASSUMED_STATEMENT_BYTES,
-      dropped: duckdb.destroy_prepare_sync,
+      onRemove: duckdb.destroy_prepare_sync,
     });
     return { native, statements, appliedSettings: 0, generation };
   }

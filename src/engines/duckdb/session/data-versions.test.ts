@@ -4,7 +4,7 @@ import { dataVersions } from "./data-versions.ts";
 test("a table without writes is unchanged, whatever happens to others", () => {
   const versions = dataVersions();
   const moment = versions.now();
-  versions.writing(["b"])();
+  versions.beginWrite(["b"])();
   expect(versions.unchangedSince(moment, ["a"])).toBe(true);
   expect(versions.unchangedSince(moment, ["a", "b"])).toBe(false);
   expect(versions.unchangedSince(versions.now(), ["a", "b"])).toBe(true);
@@ -13,7 +13,7 @@ test("a table without writes is unchanged, whatever happens to others", () => {
 test("during a write nothing is known; a moment taken meanwhile expires with the write", () => {
   const versions = dataVersions();
   const before = versions.now();
-  const written = versions.writing(["a"]);
+  const written = versions.beginWrite(["a"]);
   const meanwhile = versions.now();
   expect(versions.unchangedSince(before, ["a"])).toBe(false);
   expect(versions.unchangedSince(meanwhile, ["a"])).toBe(false);
@@ -26,7 +26,7 @@ test("during a write nothing is known; a moment taken meanwhile expires with the
 test("a write of unknown extent changes everything, queries without tables too", () => {
   const versions = dataVersions();
   const moment = versions.now();
-  const written = versions.writing("all");
+  const written = versions.beginWrite("all");
   expect(versions.unchangedSince(moment, [])).toBe(false);
   written();
   expect(versions.unchangedSince(moment, ["a"])).toBe(false);

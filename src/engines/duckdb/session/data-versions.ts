@@ -10,7 +10,7 @@ export interface DataVersions {
   /** Whether no table has changed since, and no write is running. */
   quietSince(moment: number): boolean;
   /** Call it before a write to these tables commits (`all`: unknown tables), and the returned function after it. */
-  writing(tables: readonly string[] | "all"): () => void;
+  beginWrite(tables: readonly string[] | "all"): () => void;
 }
 
 /**
@@ -44,7 +44,7 @@ export function dataVersions(): DataVersions {
       return tables.every((table) => (changedAt.get(table) ?? 0) <= moment && (writersOf.get(table) ?? 0) === 0);
     },
     quietSince: (moment) => clock === moment && writers === 0,
-    writing(tables) {
+    beginWrite(tables) {
       count(tables, 1);
       return () => {
         clock++;

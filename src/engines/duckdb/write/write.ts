@@ -35,7 +35,7 @@ export async function runWrite(write: Write, context: WriteContext): Promise<Wri
   const attempt = (): Promise<StatementResults> => {
     const isAlone = others.length === 0;
     // Rows can be checked only before a separate commit.
-    if (isAlone && write.acceptRows === undefined) {
+    if (isAlone && write.checkRowCount === undefined) {
       return runAlone(only, NOTHING, { ...context, touched, runStatement });
     }
     return write.transaction || isAlone
@@ -64,10 +64,10 @@ export function writeResultOf(outcome: StatementResults, write: Write): WriteRes
 
 function acceptedResult(
   { returned, selected }: StatementResults,
-  { returnsData, acceptRows }: Write,
+  { returnsData, checkRowCount }: Write,
 ): duckdb.Result | undefined {
   const result = returnsData ? (returned ?? selected) : undefined;
-  if (result !== undefined) acceptRows?.(duckdb.row_count(result));
+  if (result !== undefined) checkRowCount?.(duckdb.row_count(result));
   return result;
 }
 
@@ -135,7 +135,7 @@ export async function commitAndInvalidate<T>(
   { versions, invalidateNames }: Pick<WriteContext, "versions" | "invalidateNames">,
   commit: () => Promise<T>,
 ): Promise<T> {
-  const endWrite = versions.writing(touched);
+  const endWrite = versions.beginWrite(touched);
   try {
     return await commit();
   } finally {
