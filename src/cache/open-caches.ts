@@ -37,7 +37,7 @@ const ADOPT_EVERY_MS = 2_000;
 
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 /** How long shutdown waits for results and marks to be removed. What remains does no harm. */
-const CLOSE_WITHIN_MS = 1_000;
+const CLOSE_WITHIN_MS = 5_000;
 
 /** Opens every cache with its existing snapshots, which are served immediately. */
 export async function openCaches({
