@@ -470,6 +470,6 @@ test("close drops every table without readers, and does not wait for a hanging d
   await other.readResult("a");
   other.store.drop = () => new Promise(() => {});
   const closing = other.caches.close();
-  await clock.advance(1_000);
+  await clock.advance(5_000);
   await closing;
 });

@@ -158,7 +158,7 @@ test("beyond the limit connections are closed at once, which is reported once; i
   const down = {
     kind: "dependency-down",
     dependency: "accepting connections",
-    message: expect.stringMatching(/^all 3 are in use/),
+    message: expect.stringMatching(/^all 3 connections are in use/),
   };
   using beyond = await openSocket(first.url);
   await beyond.untilClosed();

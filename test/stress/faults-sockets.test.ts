@@ -90,7 +90,7 @@ describe("more clients than file descriptors, none of which ever closes", () => 
         if (!name.startsWith("idle") && name !== "silent") {
           await until("the end of all", async () => (await descriptors(program)) <= before + 2);
         }
-        expect(program.stderr().split("accepting connections: all 192 are in use").length).toBe(2);
+        expect(program.stderr().split("accepting connections: all 192 connections are in use").length).toBe(2);
         expect(program.stderr()).not.toContain('"level":"error"');
       } finally {
         for (const socket of crowd) socket.destroy();

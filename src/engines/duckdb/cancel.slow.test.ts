@@ -125,6 +125,25 @@ test("closing interrupts what runs, and nothing starts after it", async () => {
   expect((await failureOf(engine.read(readOf({ statements: "SELECT 1" })))).failure.kind).toBe("draining");
 });
 
+test("closing waits for connections that are being opened: they must not reach a closed database", async () => {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const engine = await openDuckDb({
+      path: undefined,
+      settings: new Map(),
+      connections: [],
+      maxConcurrentQueries: 8,
+      maxQueued: undefined,
+    });
+    const reads = Array.from({ length: 8 }, (_, index) =>
+      failureOf(engine.read(readOf({ statements: `SELECT ${index}` }))),
+    );
+    // The reads have begun, and wait for their connections.
+    await Promise.resolve();
+    await engine.close();
+    for (const { failure } of await Promise.all(reads)) expect(failure).toEqual({ kind: "draining" });
+  }
+});
+
 test("a write that is cancelled at any moment tells the truth: done and told, or failed and not done", async () => {
   await using t = await testEngine("CREATE TABLE w (id INTEGER)");
   let done = 0;

@@ -1,5 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { type Lru, openLru } from "../../../bounded/lru.ts";
+import { RequestFailure } from "../../../failure.ts";
 import type { DataVersions } from "./data-versions.ts";
 import type { SessionSettings } from "./session-settings.ts";
 
@@ -58,13 +59,30 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
   /** Invalidated names, in order. Connections catch up when they are taken. */
   let invalidated: (readonly string[] | "all")[] = [];
   let generation = 0;
+  /** How many connections are being opened. */
+  let opening = 0;
   let resolveClose: (() => void) | undefined;
   const maxBytes = Math.min(
     MAX_BYTES_PER_CONNECTION,
     Math.max(MIN_BYTES_PER_CONNECTION, MAX_TOTAL_STATEMENT_BYTES / maxIdle),
   );
 
+  /** The new connection counts as lent. */
   async function connect(): Promise<Connection> {
+    // A connection to a closed database crashes the process.
+    if (resolveClose !== undefined) throw new RequestFailure({ kind: "draining" });
+    opening++;
+    try {
+      const connection = await openConnection();
+      lent.add(connection);
+      return connection;
+    } finally {
+      opening--;
+      resolveIfIdle();
+    }
+  }
+
+  async function openConnection(): Promise<Connection> {
     const native = await duckdb.connect(database);
     try {
       await duckdb.query(native, macros);
@@ -96,7 +114,11 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
 
   function removeLent(connection: PooledConnection): void {
     lent.delete(connection);
-    if (lent.size === 0) resolveClose?.();
+    resolveIfIdle();
+  }
+
+  function resolveIfIdle(): void {
+    if (lent.size === 0 && opening === 0) resolveClose?.();
   }
 
   return {
@@ -127,7 +149,7 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
     async close() {
       await new Promise<void>((resolve) => {
         resolveClose = resolve;
-        if (lent.size === 0) resolve();
+        resolveIfIdle();
       });
       for (const connection of idle.splice(0)) disconnect(connection);
     },
