@@ -61,7 +61,7 @@ test("a mark is stored before the write, and stays until a refresh includes it",
   expect([...stored.values()]).toEqual([{ name: NAME, uid: "mark 1", action: "invalidate" }]);
   // The refresh may not see a write that is not over.
   await cache.runRefresh(NOTHING);
-  end(true);
+  end({ changed: true });
   await marks.close();
   expect(stored.size).toBe(1);
   await cache.runRefresh(NOTHING);
@@ -72,10 +72,10 @@ test("a mark is stored before the write, and stays until a refresh includes it",
 test("writes share a mark until a refresh begins; one that comes during it has its own", async () => {
   const { marks, stored } = marksWith();
   const cache = marks.forCache(NAME);
-  for (const _ of [1, 2, 3]) (await cache.begin("invalidate"))(true);
+  for (const _ of [1, 2, 3]) (await cache.begin("invalidate"))({ changed: true });
   expect([...stored.keys()]).toEqual(["mark 1"]);
   await cache.runRefresh(async () => {
-    (await cache.begin("invalidate"))(true);
+    (await cache.begin("invalidate"))({ changed: true });
     expect([...stored.keys()]).toEqual(["mark 1", "mark 2"]);
   });
   await marks.close();
@@ -85,9 +85,9 @@ test("writes share a mark until a refresh begins; one that comes during it has i
 test("a refresh that fails removes nothing, and its marks are shared again", async () => {
   const { marks, stored } = marksWith();
   const cache = marks.forCache(NAME);
-  (await cache.begin("refresh"))(true);
+  (await cache.begin("refresh"))({ changed: true });
   await expect(cache.runRefresh(() => Promise.reject(new Error("down")))).rejects.toThrow("down");
-  (await cache.begin("invalidate"))(true);
+  (await cache.begin("invalidate"))({ changed: true });
   await marks.close();
   expect([...stored.keys()]).toEqual(["mark 1"]);
 });
@@ -95,12 +95,12 @@ test("a refresh that fails removes nothing, and its marks are shared again", asy
 test("a write that changed nothing leaves no mark, unless another one needs it", async () => {
   const { marks, stored } = marksWith();
   const cache = marks.forCache(NAME);
-  (await cache.begin("refresh"))(false);
+  (await cache.begin("refresh"))({ changed: false });
   await marks.close();
   expect(stored.size).toBe(0);
   const ends = [await cache.begin("refresh"), await cache.begin("refresh")];
-  ends[0]?.(true);
-  ends[1]?.(false);
+  ends[0]?.({ changed: true });
+  ends[1]?.({ changed: false });
   await marks.close();
   expect(stored.size).toBe(1);
 });
@@ -118,7 +118,7 @@ test("a full disk of the cache stops no write; a full queue does, before it runs
   const { marks, stored, events, fails } = marksWith();
   const cache = marks.forCache(NAME);
   fails({ kind: "query-failed", message: "No space left on device" });
-  for (const _ of [1, 2]) (await cache.begin("invalidate"))(true);
+  for (const _ of [1, 2]) (await cache.begin("invalidate"))({ changed: true });
   expect(events).toEqual([
     {
       kind: "dependency-down",
@@ -129,7 +129,7 @@ test("a full disk of the cache stops no write; a full queue does, before it runs
   fails({ kind: "draining" });
   await expect(cache.begin("invalidate")).rejects.toMatchObject({ failure: { kind: "draining" } });
   fails(undefined);
-  (await cache.begin("invalidate"))(true);
+  (await cache.begin("invalidate"))({ changed: true });
   expect(stored.size).toBe(1);
   expect(events.at(-1)).toEqual({ kind: "dependency-up", dependency: "cache database" });
 });
@@ -140,13 +140,13 @@ test("in a shared catalog, a mark of another process stays for an hour, and none
   const other = { name: NAME, uid: "other", action: "invalidate" } as const;
   stored.set("other", other);
   cache.adopt([other]);
-  (await cache.begin("invalidate"))(true);
+  (await cache.begin("invalidate"))({ changed: true });
   await cache.runRefresh(NOTHING);
   await marks.close();
   expect([...stored.keys()]).toEqual(["other"]);
-  (await cache.begin("invalidate"))(true);
+  (await cache.begin("invalidate"))({ changed: true });
   clock.ms += HOUR_MS;
-  (await cache.begin("invalidate"))(true);
+  (await cache.begin("invalidate"))({ changed: true });
   expect(stored.size).toBe(3);
   await cache.runRefresh(NOTHING);
   await marks.close();
@@ -156,7 +156,7 @@ test("in a shared catalog, a mark of another process stays for an hour, and none
 test("without a database that outlives the process, no mark is needed", async () => {
   const marks = openWriteMarks({ stored: undefined, time: () => 0, isShared: false, report() {} });
   const cache = marks.forCache(NAME);
-  (await cache.begin("refresh"))(true);
+  (await cache.begin("refresh"))({ changed: true });
   expect(await cache.runRefresh(async () => 1)).toBe(1);
   expect(cache.owesRefresh()).toBe(false);
 });

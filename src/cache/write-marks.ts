@@ -5,7 +5,7 @@ import { asFailure, reasonOf } from "./refresh-failure.ts";
 import type { StaleMark, StaleMarks, WriteAction } from "./stale-marks.ts";
 
 /** Called when a write is over, with whether it may have changed rows. */
-export type EndWrite = (changed: boolean) => void;
+export type EndWrite = (end: { readonly changed: boolean }) => void;
 
 /**
  * The marks of one cache. The rows of a write and the cache are in different databases, so no transaction spans both. A mark
@@ -146,7 +146,7 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
           mark.runningWrites--;
           throw error;
         }
-        return (changed) => {
+        return ({ changed }) => {
           mark.runningWrites--;
           mark.hasChanges ||= changed;
           if (mark.runningWrites === 0 && !mark.hasChanges) discard([mark]);

@@ -103,7 +103,7 @@ export interface UnchangedResult {
   readonly cached: CachedFrom;
 }
 
-/** Validates, renders and runs. Rejects with a RequestFailure. */
+/** Validates, renders and runs a read. For writes, see `runWrite`. Rejects with a RequestFailure. */
 export function runEndpoint(
   endpoint: Endpoint,
   call: Call,

@@ -25,7 +25,7 @@ export interface WrittenResponse extends WriteResponse {
 export interface WriteCall extends Call {
   /** With a key, the write runs only once. */
   readonly idempotencyKey: string | undefined;
-  /** `earlier` is the response so far, if statements that an earlier request committed have returned rows. */
+  /** `earlier`: the response to the statements that a previous request with the same key committed, if they returned rows. */
   readonly encode: (written: WriteResult, earlier?: string) => Promise<string>;
 }
 
@@ -97,9 +97,9 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
 
 function asClientError(error: unknown): unknown {
   if (!(error instanceof RequestFailure) || error.failure.kind !== "query-failed") return error;
-  const { constraint, ...message } = error.failure;
+  const { constraint, ...failure } = error.failure;
   if (constraint === undefined) return error;
-  return new RequestFailure({ ...message, kind: "constraint-failed", constraint }, { cause: error.cause });
+  return new RequestFailure({ ...failure, kind: "constraint-failed", constraint }, { cause: error.cause });
 }
 
 /** Where the idempotency record is stored. An endpoint without a store rejects keys. */
@@ -116,22 +116,22 @@ function fingerprintOf({ query, path, header, body }: RawParams): string {
   );
 }
 
-interface RunningWrite<T> {
+interface WriteSteps<T> {
   readonly run: () => Promise<T>;
-  /** Called once it is committed, before the cache is refreshed. */
+  /** Called once the write is committed, before the cache is invalidated or refreshed. */
   readonly onCommitted: () => void;
 }
 
-/** Runs a write. A cache that the endpoint names is marked before the write, and invalidated or refreshed after it. */
+/** Runs a write. A cache that the endpoint names is marked as possibly stale before it, and invalidated or refreshed after it. */
 async function writeAndUpdateCache<T extends { readonly ran: boolean }>(
   { cache, operation }: Endpoint,
   { caches }: CallServices,
-  { run, onCommitted }: RunningWrite<T>,
+  { run, onCommitted }: WriteSteps<T>,
 ): Promise<T> {
   const named = cache?.kind === "on-write" ? cache : undefined;
   const endWrite = named && (await caches.beginWrite(named.name, named.action));
   const updateCache = async (action: WriteAction): Promise<void> => {
-    endWrite?.(true);
+    endWrite?.({ changed: true });
     if (named === undefined) return;
     if (action === "refresh") await caches.refreshAfterWrite(named.name);
     else caches.invalidate(named.name);
@@ -139,11 +139,11 @@ async function writeAndUpdateCache<T extends { readonly ran: boolean }>(
   const written = await run().catch(async (error: unknown) => {
     // Without a transaction, statements before the one that failed have been committed.
     if (operation.kind === "write" && !operation.transaction) await updateCache("invalidate");
-    else endWrite?.(false);
+    else endWrite?.({ changed: false });
     throw error;
   });
   if (!written.ran) {
-    endWrite?.(false);
+    endWrite?.({ changed: false });
     return written;
   }
   onCommitted();

@@ -11,7 +11,7 @@ export interface Connections {
   /** Ends the connection after the written data. Further input is read and dropped for a while. */
   closeSoon(socket: Socket): void;
   /** Destroys connections that have not sent a byte. */
-  destroySilent(): void;
+  destroyUnused(): void;
   /** Destroys connections that are closing, or that were opened a while ago and have not sent a byte. */
   makeRoom(): void;
   /** Destroys connections whose client has not read a byte of the response for `stalledMs`. Called at intervals. */
@@ -95,7 +95,7 @@ export function openConnections(now: () => number): Connections {
       dropUntil(socket, () => request.complete);
     },
     closeSoon,
-    destroySilent() {
+    destroyUnused() {
       for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
     },
     makeRoom() {

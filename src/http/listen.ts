@@ -10,7 +10,7 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 /** An open port. */
 export interface Listener {
   readonly url: string;
-  /** Accepts no new connections. Resolves after the last response, or after `destroy`. */
+  /** Stops accepting connections. Resolves after the last response, or after `destroy`. */
   close(): Promise<void>;
   /** Resolves when all current responses have ended. */
   whenSettled(): Promise<void>;
@@ -58,7 +58,7 @@ function settingsOf({ headersMs, requestMs, idleMs, checkMs }: ClientTimeouts): 
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     connectionsCheckingInterval: checkMs,
-    // `statusOfHeaders` rejects requests without it, with a JSON body.
+    // `statusOfHeaders` checks for it instead, so that the error response has a JSON body.
     requireHostHeader: false,
   };
 }
@@ -72,7 +72,7 @@ export async function listen(options: {
   readonly port: number;
   readonly handle: RequestHandler;
   readonly tls?: TlsOptions | undefined;
-  /** By default, only the system limits the number of connections. */
+  /** By default, only the operating system limits the number of connections. */
   readonly limit?: ConnectionLimit | undefined;
   readonly timeouts?: Partial<ClientTimeouts>;
 }): Promise<Listener> {
@@ -107,7 +107,7 @@ export async function listen(options: {
   server.on(tls === undefined ? "connection" : "secureConnection", connections.add);
   const rejected = new WeakSet<Socket>();
   tls?.server.prependListener("tlsClientError", (_error, socket) => {
-    // Without keys, no response is possible. Node also emits a clientError.
+    // The TLS handshake failed, so no response can be encrypted. Node also emits a clientError, which is ignored below.
     rejected.add(socket);
     socket.destroy();
   });
@@ -142,8 +142,8 @@ export async function listen(options: {
     tls?.unwatchFiles();
     // So that clients send the next request to another instance.
     for (const response of open) response.shouldKeepAlive = false;
-    // Requests that have started are still read.
-    connections.destroySilent();
+    // Closes connections that have not sent a byte. Requests that have started are still read.
+    connections.destroyUnused();
   });
 }
 
@@ -195,9 +195,9 @@ function listenErrorMessage(error: NodeJS.ErrnoException, { host, port }: { host
   const address = `${host}:${port}`;
   switch (error.code) {
     case "EADDRINUSE":
-      return `cannot listen on ${address}: the port is in use; stop what uses it or choose another with --port`;
+      return `cannot listen on ${address}: the port is in use; stop the program that uses it or choose another port with --port`;
     case "EACCES":
-      return `cannot listen on ${address}: not permitted; ports below 1024 need rights, choose another with --port`;
+      return `cannot listen on ${address}: permission denied; ports below 1024 need elevated privileges; choose another port with --port`;
     case "EADDRNOTAVAIL":
       return `cannot listen on ${address}: this machine has no such address; choose another with --host`;
     case "ENOTFOUND":

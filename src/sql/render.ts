@@ -10,7 +10,10 @@ export type Lookup = (ref: CallValueRef) => ParamValue | undefined;
 
 export interface RenderOptions {
   readonly dialect: Dialect;
-  /** Typed literals become placeholders, so that no value is part of the SQL: for logs. */
+  /**
+   * For logs: typed literals become placeholders. Values in words, names and quoted literals stay in the SQL; the lookup must
+   * mask them.
+   */
   readonly bindsLiterals?: boolean;
   /** Called with the position of each piece in its statement and in the template, to locate database errors. */
   readonly trace?: (statement: number, at: number, offset: number) => void;
@@ -81,6 +84,7 @@ function renderPiece(
       return;
     case "word-part": {
       const text = String(lookup(piece.ref)?.value ?? "NULL");
+      // Only a negative integer fails: its minus sign would split the word.
       if (!/^\w+$/.test(text)) reject(piece.ref, "Integer is less than the minimum allowed value");
       append(text, draft);
       return;
@@ -120,7 +124,7 @@ function renderValue(
   else bind({ type: value.type, value: value.value }, piece.sharedKey, draft, options.dialect);
 }
 
-/** A NULL with a type, which may determine the overload of a function. A plain NULL adapts to its context, like a string. */
+/** A NULL, cast because its type may determine the overload of a function. For a string, a plain NULL is right: it adapts to its context. */
 function nullOf(type: ValueType): string {
   switch (type) {
     case "VARCHAR":
@@ -204,7 +208,7 @@ function compose(parts: readonly LiteralPart[], lookup: Lookup): string {
   return text;
 }
 
-/** A NUL would end the inner SQL. */
+/** What could end a string or a statement in SQL that a function runs, or start a comment. A NUL ends that SQL. */
 const BREAKS_OUT = /['"`\\;\0]|--|\/\*/;
 const ONE_WORD = /^(?:[\w.\u0080-\uffff]*|[+-]\d+(?:\.\d+)?)$/;
 

@@ -115,7 +115,7 @@ describe("exit code 3: could not listen, open or reach", () => {
       expect([code, stdout]).toEqual([3, ""]);
       const place = `127.0.0.1:${port}`;
       expect(stderr).toBe(
-        `cannot listen on ${place}: the port is in use; stop what uses it or choose another with --port\n`,
+        `cannot listen on ${place}: the port is in use; stop the program that uses it or choose another port with --port\n`,
       );
     } finally {
       taken.close();

@@ -23,8 +23,8 @@ export function openTableCaches(
     handlers: {
       make: async (cache, signal, isBackground) => {
         const { definition, current } = cache;
-        // The leader runs scheduled refreshes, and the others adopt its snapshots.
-        if (isBackground && sharing?.leads() === false && current !== undefined && !isStale(cache)) {
+        // Of the processes that share the catalog, the leader runs scheduled refreshes; the others adopt its snapshots.
+        if (isBackground && sharing?.leads() === false && current !== undefined && !lacksWrites(cache)) {
           return newestOf(await store.load(), definition.name) ?? current.snapshot;
         }
         for (const name of definition.reads ?? []) await ensureFilled(name, signal);
@@ -43,7 +43,7 @@ export function openTableCaches(
   /** Fills a table that a running refresh reads. That refresh already counts in the queue, so this one starts immediately. */
   async function ensureFilled(name: CacheName, signal: AcquireOptions["signal"]): Promise<void> {
     const cache = tableOf(name);
-    if (cache.current !== undefined && !isStale(cache)) return;
+    if (cache.current !== undefined && !lacksWrites(cache)) return;
     await attempts.wait(cache, {
       priority: "call",
       mustBeNew: false,
@@ -162,7 +162,7 @@ export function openTableCaches(
     for (const [index, held] of older.entries()) if (!isKept(held, index)) leases.retire(held);
   }
 
-  function isStale(cache: TableCache): boolean {
+  function lacksWrites(cache: TableCache): boolean {
     return cache.includedWrites !== cache.writes.count;
   }
 
@@ -171,7 +171,7 @@ export function openTableCaches(
   }
 
   function leaseOf(cache: TableCache, held: HeldSnapshot, state: Lease["state"]): Lease {
-    return leases.lease(held, state, () => cache.current === held && !isStale(cache) && !isLate(cache));
+    return leases.lease(held, state, () => cache.current === held && !lacksWrites(cache) && !isLate(cache));
   }
 
   function leaseAfter(cache: TableCache, outcome: RefreshOutcome): Lease {
@@ -190,19 +190,19 @@ export function openTableCaches(
   /** Waits for a refresh, which runs to its end even if callers are cancelled. */
   function waitForRefresh<T>(
     cache: TableCache,
-    { signal, refresh }: { readonly signal: AcquireOptions["signal"] | undefined; readonly refresh: boolean },
+    { signal, mustBeNew }: { readonly signal: AcquireOptions["signal"] | undefined; readonly mustBeNew: boolean },
     onEnd: (outcome: RefreshOutcome) => T,
   ): Promise<T> {
-    return attempts.wait(cache, { priority: "read", mustBeNew: refresh, signal, endsWithWaiters: false, onEnd });
+    return attempts.wait(cache, { priority: "read", mustBeNew, signal, endsWithWaiters: false, onEnd });
   }
 
   return {
-    async acquire(name, options) {
+    async acquire(name, { signal, refresh }) {
       const cache = tableOf(name);
       const { current } = cache;
-      if (!options.refresh && current !== undefined && !isStale(cache))
+      if (!refresh && current !== undefined && !lacksWrites(cache))
         return leaseOf(cache, current, isLate(cache) ? "stale" : "hit");
-      return await waitForRefresh(cache, options, (outcome) => leaseAfter(cache, outcome));
+      return await waitForRefresh(cache, { signal, mustBeNew: refresh }, (outcome) => leaseAfter(cache, outcome));
     },
     async beginWrite(name, action) {
       const cache = caches.get(cacheKey(name));
@@ -212,14 +212,14 @@ export function openTableCaches(
     async refreshAfterWrite(name) {
       const cache = caches.get(cacheKey(name));
       if (cache === undefined) return;
-      // Until the refresh is done, other reads get the old rows.
-      await waitForRefresh(cache, { signal: undefined, refresh: true }, (outcome) => {
+      // Until the refresh is done, reads get the old rows.
+      await waitForRefresh(cache, { signal: undefined, mustBeNew: true }, (outcome) => {
         if (outcome.kind === "failed") cache.writes.count++;
       });
     },
     async refresh(name, signal) {
       const cache = tableOf(name);
-      return await waitForRefresh(cache, { signal, refresh: true }, (outcome) => {
+      return await waitForRefresh(cache, { signal, mustBeNew: true }, (outcome) => {
         if (outcome.kind === "failed") throw outcome.failure;
         if (cache.current === undefined) throw new Error("the refresh succeeded without a snapshot");
         return cache.current.snapshot;
@@ -267,7 +267,7 @@ export function openTableCaches(
     for (const cache of activeCaches()) {
       const { scheduleMs } = cache.definition;
       if (cache.marks.owesRefresh()) attempts.begin(cache);
-      if (scheduleMs === undefined || cache.refreshTask.heapIndex >= 0) continue;
+      if (scheduleMs === undefined || schedule.remaining(cache.refreshTask) !== undefined) continue;
       const ageMs = cache.current && ageOf(cache.current.snapshot);
       schedule.set(cache.refreshTask, timing.first(scheduleMs, ageMs ?? 0));
     }
@@ -291,7 +291,7 @@ export function openTableCaches(
       snapshots: older.length + (current === undefined ? 0 : 1),
       rows: current?.snapshot.rows,
       createdAtMs: current?.snapshot.createdAtMs,
-      isStale: current !== undefined && (isStale(cache) || isLate(cache)),
+      isStale: current !== undefined && (lacksWrites(cache) || isLate(cache)),
       nextRefreshAtMs: remaining === undefined ? undefined : now() + remaining,
       error: cache.error,
     };
