@@ -78,7 +78,8 @@ export const resetPeak = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, "5");
 
 /**
  * Sends requests over keep-alive connections, each as soon as the previous response has arrived: GET, or POST with JSON if there
- * is a `body`. Every response must have status 200. `path` and `body` get the number of the request and the number of the client. `headers` are lines that end in CR LF. `host` is the value of the Host header.
+ * is a `body`. Every response must have status 200. `path` and `body` get the number of the request and the number of the
+ * client. `headers` are lines that end in CR LF. `host` is the value of the Host header.
  */
 export async function load(url, { clients, requests, path, body, headers = "", host = "bench" }) {
   const { hostname, port } = new URL(url);

@@ -20,7 +20,7 @@ import {
 } from "./store-records.ts";
 import { openRefresher } from "./store-refresh.ts";
 import { fillTable, withoutParallelWrites } from "./store-rows.ts";
-import { isDuckLake, openSpaceReclaimer } from "./store-space.ts";
+import { openSpaceReclaimer, storageOf } from "./store-space.ts";
 import { inReadTransaction, inTransaction } from "./store-sql.ts";
 
 export { ForeignCacheError } from "./store-layout.ts";
@@ -49,8 +49,8 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   await openLayout(engine, catalog);
   if (shared === undefined) await clearLeftovers(engine, catalog).catch(() => {});
   const refreshCache = openRefresher(engine, { now, randomId, catalog, fence: shared?.fence });
-  const reclaimSpace = await openSpaceReclaimer(engine, catalog);
-  const inLake = await isDuckLake(engine, catalog);
+  const storage = await storageOf(engine, catalog);
+  const reclaimSpace = openSpaceReclaimer(engine, catalog, storage);
   const schemas = new Map<string, Promise<unknown>>();
   // The first new record also clears those of an earlier process.
   let recordsUntilClearing = 1;
@@ -110,7 +110,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
           stage: quoteIdentifier(physicalTable),
           base: undefined,
         } as const;
-        await fillTable(run, inLake ? statements.map(withoutParallelWrites) : statements, filling);
+        await fillTable(run, storage === "ducklake" ? statements.map(withoutParallelWrites) : statements, filling);
         return await measureTable(run, target);
       });
       return { name, id: 1, uid: randomId(), physicalTable, createdAtMs, ...size };

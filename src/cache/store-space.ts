@@ -6,6 +6,16 @@ import { inReadTransaction, inTransaction } from "./store-sql.ts";
 /** Counts dropped or replaced rows, and reclaims their space when there are many. Never rejects. */
 export type ReclaimSpace = (rows: number) => Promise<void>;
 
+/** Where the tables of a catalog are. */
+export type Storage = "duckdb-file" | "ducklake" | "memory";
+
+export async function storageOf(engine: Engine, catalog: string): Promise<Storage> {
+  const sql = "SELECT type, path FROM duckdb_databases() WHERE database_name = $1";
+  const [[type, path] = []] = await inReadTransaction(engine, (run) => run(statement(sql, textValue(catalog))));
+  if (type === "ducklake") return "ducklake";
+  return type === "duckdb" && typeof path === "string" ? "duckdb-file" : "memory";
+}
+
 /** Smaller tables go through the write-ahead log, which triggers checkpoints itself. */
 const ROWS_BETWEEN_CHECKPOINTS = 122_880;
 
@@ -13,16 +23,8 @@ const ROWS_BETWEEN_CHECKPOINTS = 122_880;
  * DuckDB reuses the space of dropped tables after a checkpoint, which it makes when its log is long. Large tables add
  * little to the log: without an explicit checkpoint the file would grow with each of them.
  */
-export async function openSpaceReclaimer(engine: Engine, catalog: string): Promise<ReclaimSpace> {
-  const files = await inReadTransaction(engine, (run) =>
-    run(
-      statement(
-        "SELECT path FROM duckdb_databases() WHERE database_name = $1 AND type = 'duckdb' AND path IS NOT NULL",
-        textValue(catalog),
-      ),
-    ),
-  );
-  if (files.length === 0) return () => Promise.resolve();
+export function openSpaceReclaimer(engine: Engine, catalog: string, storage: Storage): ReclaimSpace {
+  if (storage !== "duckdb-file") return () => Promise.resolve();
   let unreclaimed = 0;
   return async (rows) => {
     unreclaimed += rows;
@@ -35,10 +37,4 @@ export async function openSpaceReclaimer(engine: Engine, catalog: string): Promi
       unreclaimed += before;
     });
   };
-}
-
-export async function isDuckLake(engine: Engine, catalog: string): Promise<boolean> {
-  const sql = "SELECT type FROM duckdb_databases() WHERE database_name = $1";
-  const rows = await inReadTransaction(engine, (run) => run(statement(sql, textValue(catalog))));
-  return rows[0]?.[0] === "ducklake";
 }

@@ -48,19 +48,27 @@ async function readConcurrently(context: ReadContext, page: Statement): Promise<
   if (session.inTransaction() || !totals.unchangedSince(moment, last)) return undefined;
   const sibling = await context.sibling();
   if (sibling === undefined) return undefined;
-  const reading = session.execute(page);
-  const count = countRows(sibling, last);
-  const [result, total] = await Promise.all([reading, count])
-    .catch(async (error: unknown) => {
-      // The other one must stop before its connection is used again.
-      for (const { cancellation } of [session, sibling]) cancellation.cancel(error);
-      await Promise.allSettled([reading, count]);
-      throw error;
-    })
-    .finally(() => sibling.end());
+  const works = [session.execute(page), countRows(sibling, last)] as const;
+  const [result, total] = await allOrStop(works, (error) => {
+    for (const { cancellation } of [session, sibling]) cancellation.cancel(error);
+  }).finally(() => sibling.end());
   if (!totals.unchangedSince(moment, last)) return undefined;
   totals.keep(last, total, moment);
   return { result, total };
+}
+
+/** If one fails, stops the other and waits for its end, because its connection is used again. Rejects with the first error. */
+export async function allOrStop<A, B>(
+  works: readonly [Promise<A>, Promise<B>],
+  stop: (error: unknown) => void,
+): Promise<[A, B]> {
+  try {
+    return await Promise.all(works);
+  } catch (error) {
+    stop(error);
+    await Promise.allSettled(works);
+    throw error;
+  }
 }
 
 /**

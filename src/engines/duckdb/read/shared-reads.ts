@@ -75,7 +75,10 @@ export function openSharedReads(): SharedReads {
   };
 }
 
-/** The rows of an execution; undefined when `mayShare` resolves to false. Rejects when `signal` aborts; the other callers keep waiting. */
+/**
+ * The rows of an execution; undefined when `mayShare` resolves to false. Rejects when `signal` aborts; the other callers keep
+ * waiting.
+ */
 function waitFor(execution: SharedExecution, signal: StopSignal): Promise<Rows>;
 function waitFor(execution: SharedExecution, signal: StopSignal, mayShare: Promise<boolean>): Promise<Rows | undefined>;
 function waitFor(
