@@ -11,7 +11,8 @@ const RESERVED = /[\uFDD0-\uFDEF]/;
 const TOKEN = /\uFDD0([\uFDD1-\uFDEE]+)\uFDEF*/g;
 
 /** For text with characters that would be mistaken for a token. */
-export const RESERVED_MESSAGE = "a character from U+FDD0 to U+FDEF, which Unicode reserves for internal use; remove it";
+export const RESERVED_MESSAGE =
+  "contains a character from U+FDD0 to U+FDEF, which Unicode reserves for internal use; remove it";
 
 const NAME = "[A-Za-z_][A-Za-z0-9_]*";
 const INSIDE = "(?:[^{}\\r\\n]|\\$\\{[^{}\\r\\n]*\\}|\\{\\{[^{}\\r\\n]*\\}\\})*";
@@ -58,12 +59,12 @@ export function maskDirectives(original: string): MaskedText {
     directives.push(parseDirective(match));
     const token = tokenOf(directives.length - 1);
     // On a line of its own, an include is a top-level entry, so its token becomes the key.
-    return isWholeLine(original, offset, match.length)
+    return isIncludeLine(original, offset, match.length)
       ? `${token.padEnd(match.length - 1, FILL)}:`
       : token.padEnd(match.length, FILL);
   });
   if (text.length === original.length) return { text, directives, rejection: undefined };
-  return rejectText(0, "more environment references than one file can hold; split it");
+  return rejectText(0, "too many environment references and includes in one file; split the file");
 }
 
 function rejectText(offset: number, message: string): MaskedText {
@@ -72,7 +73,7 @@ function rejectText(offset: number, message: string): MaskedText {
 
 /** Splits a parsed scalar or key into text and directives. */
 export function splitText(value: string, directives: readonly Directive[]): readonly Part[] {
-  return cut(value, TOKEN, ([, digits = ""]) => directives[indexOf(digits)]);
+  return cut(value, TOKEN, ([, digits = ""]) => directives[decodeIndex(digits)]);
 }
 
 /** Splits text that was not parsed as YAML, such as the path of an include. */
@@ -128,7 +129,7 @@ function parseDirective(text: string): Directive {
   return { kind: "include", text, include: { section: include[1], path, condition } };
 }
 
-function isWholeLine(text: string, offset: number, length: number): boolean {
+function isIncludeLine(text: string, offset: number, length: number): boolean {
   if (!/^\{\{\s*include\b/.test(text.slice(offset, offset + 40))) return false;
   const startsLine = offset === 0 || text[offset - 1] === "\n" || text[offset - 1] === "\uFEFF";
   return startsLine && /^[ \t]*(?:\r?\n|$|[ \t]#)/.test(text.slice(offset + length));
@@ -144,7 +145,7 @@ function tokenOf(index: number): string {
   return MARK + digits;
 }
 
-function indexOf(digits: string): number {
+function decodeIndex(digits: string): number {
   let index = 0;
   for (const digit of digits) index = index * BASE + (digit.charCodeAt(0) - FIRST_DIGIT);
   return index;

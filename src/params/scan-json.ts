@@ -20,7 +20,7 @@ const STEP = 4_096;
 /** Longer names are not decoded, because no parameter has one. */
 const MAX_NAME = 16 * 1024;
 
-/** Called for each entry of the outermost object or array, with the range of its value, and its name in an object. */
+/** Called for each entry of the outermost object or array, with the range of its value and, in an object, its name. */
 export type OnEntry = (start: number, end: number, name: string | undefined) => void;
 
 /**
@@ -64,7 +64,7 @@ export function* scanJson(text: string, onEntry: OnEntry): Sliced<JsonKind | und
       at = code === QUOTE ? yield* endOfString(text, at) : endOfWord(text, at);
       if (at < 0) return undefined;
     }
-    // The value ends here, and perhaps some of its parents.
+    // The value ends here, and perhaps some of its parents do too.
     for (;;) {
       if (depth === 0) return skipSpace(text, at) === text.length ? kind : undefined;
       if (depth === 1) onEntry(start, at, name);
@@ -125,7 +125,7 @@ function* endOfString(text: string, start: number): Sliced<number> {
 /** Characters of a string to read before yielding to other requests. */
 const LONG_STEP = 64 * 1024;
 
-/** The index of the closing quote, or the first index at or after `end` between two characters. -1 if the string is invalid. */
+/** The index of the closing quote, or the first index at or after `end` that is not inside an escape. -1 if the string is invalid. */
 function scanStringPart(text: string, from: number, end: number): number {
   let at = from;
   while (at < end) {
@@ -152,7 +152,7 @@ function decodeName(quoted: string): string {
   return quoted.length > MAX_NAME || !quoted.includes("\\") ? quoted.slice(1, -1) : JSON.parse(quoted);
 }
 
-/** Decodes a JSON string, including its quotes. */
+/** Decodes a JSON string. `quoted` includes its quotes. */
 export function* decodeString(quoted: string): Sliced<string> {
   if (!quoted.includes("\\")) return quoted.slice(1, -1);
   const end = quoted.length - 1;
@@ -169,8 +169,8 @@ export function* decodeString(quoted: string): Sliced<string> {
 /** The first index at or after `to` that is not inside an escape. `from` must not be inside one. */
 function nextBoundary(text: string, from: number, to: number): number {
   let at = from;
-  for (let slash = text.indexOf("\\", at); slash >= 0 && slash < to; slash = text.indexOf("\\", at)) {
-    at = slash + (text.charAt(slash + 1) === "u" ? 6 : 2);
+  for (let mark = text.indexOf("\\", at); mark >= 0 && mark < to; mark = text.indexOf("\\", at)) {
+    at = mark + (text.charAt(mark + 1) === "u" ? 6 : 2);
   }
   return Math.max(at, to);
 }

@@ -15,14 +15,14 @@ import { withTimeLimit } from "../time-limit.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 /** More than one, so that a few slow queries do not block fast ones. */
 const QUERIES_PER_CORE = 4;
-/** From this many queries on, 2 per core are enough. */
-const QUERIES_ON_MANY_CORES = 16;
+/** Beyond this many queries, 2 per core are enough. */
+const QUERIES_AT_FULL_RATE = 16;
 const MAX_QUERIES = 64;
 
 interface EngineParts {
   readonly secretUsers: readonly SecretUsers[];
   readonly spool: Spool;
-  /** Called after a read-only database file was replaced, even if the new one cannot be used. */
+  /** Called after a read-only database file has been replaced, even if the new one cannot be used. */
   readonly onFileReplaced?: (file: ReplacedFile) => void;
   readonly onCheckpointFailed?: (message: string) => void;
 }
@@ -61,8 +61,8 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
 }
 
 /** With more queries per core, each takes longer and holds its memory longer. */
-function defaultMaxQueries(cores = QUERIES_ON_MANY_CORES / 2): number {
-  const onFewCores = Math.min(QUERIES_ON_MANY_CORES, Math.ceil(cores) * QUERIES_PER_CORE);
+function defaultMaxQueries(cores = QUERIES_AT_FULL_RATE / 2): number {
+  const onFewCores = Math.min(QUERIES_AT_FULL_RATE, Math.ceil(cores) * QUERIES_PER_CORE);
   return Math.min(MAX_QUERIES, Math.max(onFewCores, Math.ceil(cores) * 2));
 }
 
@@ -72,7 +72,7 @@ export function settingProblem({ setting, message }: EngineOpenError, main: Main
   return { severity: "error", location: main.locate(["duckdb", setting]), path: `duckdb.${setting}`, message };
 }
 
-/** Returns the connections whose `init` parses. Opens none, so every syntax error is found. */
+/** Returns the connections whose `init` parses. Opens none, so a connection that is down hides no syntax error of another. */
 export async function parseInits(
   main: MainConfig,
   engine: Engine,
@@ -82,7 +82,7 @@ export async function parseInits(
   for (const connection of main.connections.values()) {
     const { name, init } = connection;
     const problem = init === undefined ? undefined : await engine.parse(init);
-    // An earlier statement may create a missing table.
+    // Other errors are ignored: an earlier statement may create a table that is missing now.
     if (problem === undefined || problem.kind !== "syntax") {
       parsed.push(connection);
       continue;
@@ -99,7 +99,7 @@ interface ConnectOptions {
   readonly problems: Problem[];
 }
 
-/** Opens every connection. If a lazy one is down, adds a warning. If another one is down, returns a message: startup fails. */
+/** Opens every connection. If a lazy one is down, adds a warning. If any other is down, returns a message, and startup fails. */
 export async function connect(
   main: MainConfig,
   { parsed, connectionStatus, problems }: ConnectOptions,
@@ -109,7 +109,7 @@ export async function connect(
     parsed.map(async ({ name, lazy }) => {
       try {
         const opening = connectionStatus.open([name]);
-        await (lazy ? withTimeLimit(opening, CONNECT_TIMEOUT_MS, timedOut) : opening);
+        await (lazy ? withTimeLimit(opening, CONNECT_TIMEOUT_MS, throwTimeout) : opening);
       } catch (error) {
         const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;
         if (!lazy) failures.push(message);
@@ -118,7 +118,7 @@ export async function connect(
             severity: "warning",
             location: main.locate(["connections", name]),
             path: `connections.${name}`,
-            message: `${message}; its endpoints answer 503 until it is back, and their templates were only parsed`,
+            message: `${message}; its endpoints return 503 until it is back, and their templates were parsed but not checked against the database`,
           });
         }
       }
@@ -127,6 +127,6 @@ export async function connect(
   return failures[0];
 }
 
-function timedOut(): never {
+function throwTimeout(): never {
   throw new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`);
 }

@@ -22,7 +22,7 @@ import type { Report } from "../events.ts";
 import { quoteLiteral } from "../sql/quote.ts";
 
 /**
- * `serve`: caches are refreshed on their schedules. `maintain`: they are opened, and nothing refreshes them.
+ * `serve`: caches are refreshed on their schedules. `maintain`: they are opened, but refreshed only on request.
  * `check`: caches are empty and in memory, so that no file is touched.
  */
 export type Purpose = "serve" | "maintain" | "check";
@@ -41,13 +41,13 @@ export interface OpenedCaches {
   readonly problems: readonly Problem[];
 }
 
-/** Whether an endpoint has a cache, or reads the audit tables, which must exist then. */
+/** Whether an endpoint has a cache or reads the audit tables, which must then exist. */
 function needsCaches({ main, endpoints }: Project): boolean {
   const audit = new RegExp(`\\b${main.cache?.catalog ?? ""}"?\\s*\\.\\s*"?audit\\b`, "i");
   return endpoints.some(({ cache, template }) => cache !== undefined || audit.test(template?.text ?? ""));
 }
 
-/** Opens the cache database if an endpoint needs it. Rejects with an Error for the user. */
+/** Opens the cache database if an endpoint needs it. Rejects with an Error whose message is for the user. */
 export async function openProjectCaches(project: Project, parts: CacheParts): Promise<OpenedCaches> {
   const { main } = project;
   if (main.cache === undefined) return { caches: noCaches, problems: [] };
@@ -72,7 +72,7 @@ export async function openProjectCaches(project: Project, parts: CacheParts): Pr
   return { caches: { ...caches, close }, problems };
 }
 
-/** Reports a path where something other than a cache is. That file stays unchanged. */
+/** Reports a cache path that holds something other than a cache. That file stays unchanged. */
 async function pathProblems({ backend }: CacheStorage, main: MainConfig, engine: Engine): Promise<Problem[]> {
   const file = fileOf(backend);
   const message = file && (await unusablePathMessage(engine, file.path, backend.kind));
@@ -122,7 +122,7 @@ async function openStore(storage: CacheStorage, opening: OpenContext): Promise<O
     return await openLakeStore(storage, backend, opening);
   } catch (error) {
     if (backend.isRequired) throw new Error(`the DuckLake catalog cannot be opened: ${messageOf(error)}`);
-    // A flAPI project has no other cache storage; caches in memory work without the extension.
+    // flAPI has no other cache storage, so its projects must work without the DuckLake extension.
     opening.problems.push({
       severity: "warning",
       location: opening.main.locate(["ducklake"]),

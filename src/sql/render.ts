@@ -5,14 +5,14 @@ import { quoteIdentifier, quoteLiteral } from "./quote.ts";
 import type { BoundValue, Statement } from "./statement.ts";
 import type { CallValueRef, InnerSqlPosition, LiteralPart, Piece, SharedKey, Template, ValueType } from "./template.ts";
 
-/** Returns the value for a name, undefined if it is not set. */
+/** Returns the value of a reference, or undefined if it is not set. */
 export type Lookup = (ref: CallValueRef) => ParamValue | undefined;
 
 export interface RenderOptions {
   readonly dialect: Dialect;
   /**
-   * For logs: typed literals become placeholders. Values in words, names and quoted literals stay in the SQL; the lookup must
-   * mask them.
+   * For logs: typed literals become placeholders. Values that are part of a word, an identifier or a quoted literal stay in the
+   * SQL; the lookup must mask them.
    */
   readonly bindsLiterals?: boolean;
   /** Called with the position of each piece in its statement and in the template, to locate database errors. */
@@ -26,8 +26,9 @@ interface Draft {
   /** The placeholders of values that occur several times. */
   sharedPlaceholders: Map<string, string> | undefined;
   blank: boolean;
-  /** The text that was added last, and whether it is a placeholder. Kept because reading `sql` while it grows is slow. */
+  /** The text that was added last. Kept because reading `sql` while it grows is slow. */
   tail: string;
+  /** Whether `tail` is a placeholder. */
   endsWithPlaceholder: boolean;
 }
 
@@ -124,7 +125,10 @@ function renderValue(
   else bind({ type: value.type, value: value.value }, piece.sharedKey, draft, options.dialect);
 }
 
-/** A NULL, cast because its type may determine the overload of a function. For a string, a plain NULL is right: it adapts to its context. */
+/**
+ * NULL, cast to its type, because the type may decide which overload of a function is chosen. A string and a UUID (bound as
+ * VARCHAR) need no cast: a plain NULL adapts to its context.
+ */
 function nullOf(type: ValueType): string {
   switch (type) {
     case "VARCHAR":
@@ -153,7 +157,7 @@ function typedLiteral({ text, type, value }: ParamValue, ref: CallValueRef): str
 }
 
 function bind(value: BoundValue, key: SharedKey, draft: Draft, dialect: Dialect): void {
-  // `LIKE'...'` is two tokens, but a word directly before a placeholder would form one name with it.
+  // An author may write `LIKE'...'` without a space. With a placeholder in place of the literal, `LIKE$1` would be one name.
   if (isWordCharacter(draft.tail.at(-1))) draft.sql += " ";
   draft.tail = placeholderFor(value, key, draft, dialect);
   draft.sql += draft.tail;
@@ -208,11 +212,14 @@ function compose(parts: readonly LiteralPart[], lookup: Lookup): string {
   return text;
 }
 
-/** What could end a string or a statement in SQL that a function runs, or start a comment. A NUL ends that SQL. */
+/**
+ * Text that could end a string or a statement, or start a comment, in SQL passed to a database function such as `postgres_query`.
+ * A NUL ends that SQL.
+ */
 const BREAKS_OUT = /['"`\\;\0]|--|\/\*/;
 const ONE_WORD = /^(?:[\w.\u0080-\uffff]*|[+-]\d+(?:\.\d+)?)$/;
 
-/** Rejects text that could change the SQL that a function runs. */
+/** Rejects text that could change the SQL that a database function runs. */
 function checkInnerSql(text: string, position: InnerSqlPosition, ref: CallValueRef): void {
   if (!isHarmless(text, position)) reject(ref, "Potential SQL injection detected");
 }

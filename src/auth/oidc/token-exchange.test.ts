@@ -279,7 +279,7 @@ describe("a provider", () => {
       {
         kind: "dependency-down",
         dependency: `oidc token endpoint of ${provider.issuer}`,
-        message: expect.stringContaining("rejects our client-id and client-secret"),
+        message: expect.stringContaining("rejects the configured client-id and client-secret"),
       },
     ]);
   });

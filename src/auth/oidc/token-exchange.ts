@@ -38,7 +38,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
   /** The method that the provider accepted last. */
   let acceptedMethod: SecretMethod | undefined;
 
-  const fail = (reason: string): void => dependency.down(`${reason}; no tokens are exchanged until it is fixed`);
+  const reportDown = (reason: string): void => dependency.down(`${reason}; no tokens are exchanged until it is fixed`);
 
   /** Tries each method, because only the provider knows which one is registered for the client. */
   async function send(url: string, form: URLSearchParams, methods: readonly SecretMethod[]): Promise<Reply> {
@@ -54,7 +54,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
     // `openProvider` has reported that the provider is down.
     if (metadata === undefined) return unavailable;
     if (metadata.tokenUrl === undefined) {
-      fail("the discovery document names no usable token_endpoint");
+      reportDown("the discovery document names no usable token_endpoint");
       return unavailable;
     }
     let reply: Reply;
@@ -65,19 +65,19 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
         acceptedMethod === undefined ? metadata.secretMethods : [acceptedMethod],
       );
     } catch (error) {
-      fail(errorMessage(error));
+      reportDown(errorMessage(error));
       return unavailable;
     }
     const error = errorIn(reply);
     if (error === "invalid_client") {
       acceptedMethod = undefined;
-      fail("the provider rejects our client-id and client-secret");
+      reportDown("the provider rejects the configured client-id and client-secret");
     } else if (error !== undefined) dependency.up();
     // Always 400, because 401 would mean that the client's own secret is wrong.
     if (error !== undefined) return jsonResponse(400, { error });
     const tokens = tokensIn(reply);
     if (tokens === undefined) {
-      fail(`${metadata.tokenUrl} answers with status ${reply.status} and no usable tokens`);
+      reportDown(`${metadata.tokenUrl} answers with status ${reply.status} and no usable tokens`);
       return unavailable;
     }
     dependency.up();

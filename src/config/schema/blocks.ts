@@ -14,7 +14,9 @@ import { unknownMessage } from "../suggest.ts";
 
 export { boolean as flag, string };
 
-export const enabled = boolean.prefault(true).describe("A block that is present is on unless this is false.");
+export const enabled = boolean
+  .prefault(true)
+  .describe("Set it to false to turn this block off. A block that is present is on by default.");
 
 export const nonEmptyString = string
   .refine((value) => value.trim() !== "", "expected a string, found nothing")
@@ -53,7 +55,7 @@ function durationOf(units: readonly string[]) {
     if (match !== null && unit !== undefined) return Number(match[1]) * unit;
     context.addIssue({
       code: "custom",
-      message: `expected a duration, a number and one of ${units.join(", ")} (5m), found '${value}'`,
+      message: `expected a duration such as 5m (a number, then one of ${units.join(", ")}), found '${value}'`,
     });
     return z.NEVER;
   });
@@ -95,7 +97,7 @@ export function choice<const Words extends readonly string[]>(words: Words) {
   });
 }
 
-/** One of these statuses or words. YAML reads a status as a number. */
+/** Like `choice`, but a word may be an HTTP status, which YAML reads as a number. */
 export function status<const Words extends readonly string[]>(words: Words) {
   const values = words.flatMap((word) => (/^[0-9]+$/.test(word) ? [Number(word), word] : word));
   return choice(words).meta({ anyOf: [{ enum: values }, VARIABLE_SCHEMA] });

@@ -33,7 +33,7 @@ export const endpointCache = block({
       if (ms.success && ms.data > 0) return { text: value, ms: ms.data };
       const message = ms.success
         ? "expected more than zero, found"
-        : "expected a duration, a number and one of s, m, h, d (5m), found";
+        : "expected a duration such as 5m (a number, then one of s, m, h, d), found";
       context.addIssue({ code: "custom", message: `${message} '${value}'` });
       return z.NEVER;
     })

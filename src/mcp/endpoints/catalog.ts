@@ -45,12 +45,12 @@ export interface Catalog {
 /** The result of a write is always JSON. */
 const JSON_ROWS: ResultKind = { kind: "rows", format: "json" };
 
-export interface CatalogEntry {
+export interface CatalogSource {
   readonly endpoint: Endpoint;
   readonly summary: string | undefined;
 }
 
-export function openCatalog(endpoints: readonly CatalogEntry[], uriScheme: string): Catalog {
+export function openCatalog(endpoints: readonly CatalogSource[], uriScheme: string): Catalog {
   const tools: Tool[] = [];
   const resources: Resource[] = [];
   const prompts: Prompt[] = [];

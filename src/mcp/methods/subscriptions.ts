@@ -61,12 +61,9 @@ function stayOpen(
     if (signal.aborted) return stop();
     signal.addEventListener("abort", stop);
     reply.send(
-      notification(
-        "notifications/subscriptions/acknowledged",
-        `"_meta":{${meta}},${acknowledgedMembers(subscription)}`,
-      ),
+      notification("notifications/subscriptions/acknowledged", `"_meta":{${meta}},${acknowledgedMember(subscription)}`),
     );
-    // The shutdown may have started after this request was authorized.
+    // Shutdown may have started after this request was authorized.
     if (isDraining()) {
       closeStream();
       end();
@@ -90,16 +87,16 @@ async function readSubscription(request: McpRequest, core: McpCore): Promise<Sub
 
 function stringsIn(value: unknown, name: string): ReadonlySet<string> {
   if (value === undefined) return new Set();
-  const isList = Array.isArray(value) && value.length <= MAX_SUBSCRIPTIONS;
-  if (isList && value.every((entry) => typeof entry === "string" && entry.length <= MAX_SUBSCRIBED_URI_LENGTH)) {
+  const isShortList = Array.isArray(value) && value.length <= MAX_SUBSCRIPTIONS;
+  if (isShortList && value.every((entry) => typeof entry === "string" && entry.length <= MAX_SUBSCRIBED_URI_LENGTH)) {
     return new Set(value);
   }
   const expected = `a list of at most ${MAX_SUBSCRIPTIONS} strings of at most ${MAX_SUBSCRIBED_URI_LENGTH} characters`;
   throw invalidParams(`Invalid parameter: notifications.${name} must be ${expected}`);
 }
 
-/** The notifications that the client will receive, as a member of an object in JSON text. */
-function acknowledgedMembers({ lists, uris, taskIds }: Subscription): string {
+/** The notifications that the client will receive, as a JSON member: `"notifications":{…}`. */
+function acknowledgedMember({ lists, uris, taskIds }: Subscription): string {
   const notifications = {
     ...Object.fromEntries([...lists].map((list) => [`${list}ListChanged`, true])),
     ...(uris.size > 0 ? { resourceSubscriptions: [...uris] } : {}),
