@@ -30,7 +30,7 @@ const ROWS = 50_000;
 const ENDLESS_ROWS = "SELECT range AS n, hash(range) AS h FROM range(100000000)";
 
 const files: Files = {
-  "eider.yaml": "connections: { memory: {} }\nlimits: { stalled-client-timeout: 1s, max-buffered-bytes: 1MiB }\n",
+  "eider.yaml": "connections: { memory: {} }\nlimits: { max-buffered-bytes: 1MiB }\n",
   // In JSON: ten characters around the text.
   ...read("border", text(1014)),
   ...read("above", text(1015)),
@@ -227,10 +227,14 @@ describe("a client that does not read", () => {
   ];
 
   test.each(stalls)("%s in %s is held back, then cut", async (format, coding) => {
+    await using strict = await serviceFrom({
+      "eider.yaml": "connections: { memory: {} }\nlimits: { stalled-client-timeout: 1s, max-buffered-bytes: 1MiB }\n",
+      ...read("endless", ENDLESS_ROWS),
+    });
     const responses: ServerResponse[] = [];
     const handle: RequestHandler = (request, response) => {
       responses.push(response);
-      service.app.handle(request, response);
+      strict.app.handle(request, response);
     };
     const listener = await listen({ host: "127.0.0.1", port: 0, handle });
     const held = (): number => process.memoryUsage().arrayBuffers;
@@ -248,7 +252,7 @@ describe("a client that does not read", () => {
       return responses[0]?.destroyed;
     });
     expect(most).toBeLessThan(48 * 1024 * 1024);
-    await until("an idle engine", isIdle);
+    await until("an idle engine", () => strict.service.engine.activity().running === 0);
     answer.resume();
     await until("the end", () => answer.destroyed);
     expect(answer.complete).toBe(false);

@@ -178,7 +178,7 @@ const post = (path: string): string => `POST ${path} HTTP/1.1\r\nHost: x\r\nCont
 
 describe("a write that does not come to its end", () => {
   test("limits.query-timeout: 504, rolled back", async () => {
-    const limits = "query-timeout: 1s, max-concurrent-queries: 1";
+    const limits = "query-timeout: 3s, max-concurrent-queries: 1";
     await using service = await serviceFrom({ ...stuckMain(limits), ...ROWS, ...INSERT, ...stuck() });
     expect(await outcome(service, "POST /stuck")).toEqual([504, { error: "Gateway Timeout: the query took too long" }]);
     await marked(service);
@@ -187,7 +187,7 @@ describe("a write that does not come to its end", () => {
   });
 
   test("limits.query-timeout without a transaction: 504, what was done stays", async () => {
-    const limits = "query-timeout: 1s, max-concurrent-queries: 1";
+    const limits = "query-timeout: 3s, max-concurrent-queries: 1";
     await using service = await serviceFrom({
       ...stuckMain(limits),
       ...ROWS,

@@ -20,11 +20,11 @@ afterEach(async () => {
   for (const each of opened.splice(0)) await each[Symbol.asyncDispose]();
 });
 
-async function serve(file: SpooledFile): Promise<Served> {
+async function serve(file: SpooledFile, stalledClientTimeoutMs = 600_000): Promise<Served> {
   const calls: Promise<unknown>[] = [];
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
-    const deadline = openDeadline(1_000);
-    const limits = { stalledClientTimeoutMs: 300, maxBufferedBytes: 0 };
+    const deadline = openDeadline(600_000);
+    const limits = { stalledClientTimeoutMs, maxBufferedBytes: 0 };
     const page = { limit: 10, offset: 0, total: 30 };
     const segments = [{ kind: "text", text: "orders" }] as const;
     const saved = attachmentHeaders({ route: { method: "GET", path: "/orders", segments } }, parquet);
@@ -137,7 +137,7 @@ test("a file that cannot be read to its end aborts the response", async () => {
 
 test("a client that does not read pauses the file, and is disconnected", async () => {
   const file = fileOf(400);
-  const served = await serve(file);
+  const served = await serve(file, 300);
   const response = await responseOf(served.url);
   response.on("error", () => {});
   expect(await served.calls[0]).toMatchObject({ failure: { kind: "cancelled" } });
