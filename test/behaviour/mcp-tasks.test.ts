@@ -46,7 +46,7 @@ const ended = (taskId: string): Promise<Json> =>
   });
 
 test("A24 a task is flat, is there at once, and ends with what the call would have given", async () => {
-  const { _meta, ...task } = await begin("wait", { ms: 900 });
+  const { _meta, ...task } = await begin("wait", { ms: 3000 });
   expect(task).toEqual({
     resultType: "task",
     taskId: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -61,7 +61,7 @@ test("A24 a task is flat, is there at once, and ends with what the call would ha
   expect(done).toMatchObject({
     resultType: "complete",
     status: "completed",
-    result: { isError: false, structuredContent: { rows: [{ waited: 900, slept: null }], row_count: 1 } },
+    result: { isError: false, structuredContent: { rows: [{ waited: 3000, slept: null }], row_count: 1 } },
   });
   expect(done["result"].taskId).toBeUndefined();
 });
@@ -89,13 +89,21 @@ test("A24 a client that did not say that it knows tasks has none to ask for", as
   expect([status, message?.error]).toMatchObject([400, { code: -32021, data: { requiredCapabilities: {} } }]);
 });
 
-test("A25 who does not know tasks waits, over both eras; who is quick needs none", async () => {
+test("A25 who does not know tasks waits, over both eras", async () => {
   for (const call of [program.modern, program.legacy]) {
     const { message } = await call("tools/call", { name: "wait", arguments: { ms: 700 } }, ann);
     expect(message?.result).toMatchObject({ structuredContent: { rows: [{ waited: 700 }] } });
     expect(message?.result?.["taskId"]).toBeUndefined();
   }
-  expect(await begin("find_customer", { id: 1 })).toMatchObject({ resultType: "complete", isError: false });
+});
+
+test("A25 a call that ends in time needs no task", async () => {
+  const main = mcpFixture["eider.yaml"]?.replace("after-ms: 300", "after-ms: 600000") ?? "";
+  expect(main).toContain("after-ms: 600000");
+  await using own = await startMcp({ ...mcpFixture, "eider.yaml": main });
+  const params = { name: "find_customer", arguments: { id: 1 }, _meta: TASKS_META };
+  const { message } = await own.modern("tools/call", params);
+  expect(message?.result).toMatchObject({ resultType: "complete", isError: false });
 });
 
 test("a client that disconnected from a call that became a task finds it later; a failed tool completes its task", async () => {
