@@ -419,9 +419,9 @@ test("a refresh invalidates watched reads of its table, and no others", async ()
   const watched = async (sql: string): Promise<() => boolean> => {
     for (;;) {
       const rows = await s.t.engine.read(readOf({ statements: sql }));
-      const watch = await rows.watch();
+      const data = await rows.watch();
       await rows.close();
-      if (watch !== undefined) return watch;
+      if (data !== undefined) return data.isUnchanged;
     }
   };
   const definition = definitionOf(QUERY, { name: { schema: "s", table: "orders" } });

@@ -1,9 +1,9 @@
 import type { AuthenticationResult } from "../auth/authenticator.ts";
 import { anonymous, type Identity } from "../auth/identity.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
+import { andThen } from "../eventually.ts";
 import { RequestFailure } from "../failure.ts";
 import type { RateLimiter, RateState } from "../rate-limit/rate-limiter.ts";
-import { andThen } from "./and-then.ts";
 
 /** A rate-limited resource. Calls are counted under its name. */
 export type RateLimitTarget = Pick<Endpoint, "name" | "rateLimit">;

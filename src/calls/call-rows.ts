@@ -1,5 +1,6 @@
 import type { Lease } from "../cache/caches.ts";
-import type { Rows } from "../engines/rows.ts";
+import type { Rows, WatchedData } from "../engines/rows.ts";
+import { andThen } from "../eventually.ts";
 import type { Chunk } from "../result/chunk.ts";
 import type { Deadline } from "./deadline.ts";
 import type { CallNotes } from "./observed-call.ts";
@@ -11,28 +12,32 @@ interface RowsCall {
 
 /** Wraps the rows of a call: applies its deadline, counts them, and releases their snapshot when they are closed. */
 export function callRows(rows: Rows, { deadline, observed }: RowsCall, lease: Lease | undefined): Rows {
-  const next = (): Promise<Chunk | undefined> => rows.next();
+  const next = (): ReturnType<Rows["next"]> => rows.next();
+  const count = (chunk: Chunk | undefined): Chunk | undefined => {
+    if (chunk !== undefined) observed.rows = (observed.rows ?? 0) + chunk.rows;
+    return chunk;
+  };
+  const release = (): void => lease?.release();
   observed.rows = 0;
   return {
-    ...rows,
-    async next() {
-      const chunk = await deadline.spend(next);
-      if (chunk !== undefined) observed.rows = (observed.rows ?? 0) + chunk.rows;
-      return chunk;
-    },
+    columns: rows.columns,
+    total: rows.total,
+    next: () => andThen(deadline.spend(next), count),
     watch: lease === undefined ? rows.watch : () => watchLeased(rows, lease),
-    async close() {
-      try {
-        await deadline.abandonIfStuck(rows.close());
-      } finally {
-        lease?.release();
-      }
+    close() {
+      const closing = rows.close();
+      return closing instanceof Promise ? deadline.abandonIfStuck(closing).finally(release) : release();
     },
   };
 }
 
 /** Rows change when another snapshot replaces theirs. */
-async function watchLeased(rows: Rows, lease: Lease): Promise<(() => boolean) | undefined> {
-  const isUnchanged = await rows.watch();
-  return isUnchanged && (() => lease.isCurrent() && isUnchanged());
+async function watchLeased(rows: Rows, lease: Lease): Promise<WatchedData | undefined> {
+  const data = await rows.watch();
+  return (
+    data && {
+      version: `${lease.snapshot.uid}.${data.version}`,
+      isUnchanged: () => lease.isCurrent() && data.isUnchanged(),
+    }
+  );
 }

@@ -1,5 +1,6 @@
 import type { StopSignal } from "../engines/engine.ts";
 import { openStop } from "../engines/stop.ts";
+import type { Eventually } from "../eventually.ts";
 import { type Failure, RequestFailure } from "../failure.ts";
 
 /** Limits the time that a call spends in the database, and cancels calls. */
@@ -10,6 +11,7 @@ export interface Deadline {
   cancel(failure: Failure): void;
   /** Runs work whose time counts. Waiting for a slow client does not. */
   spend<T>(work: () => Promise<T>): Promise<T>;
+  spend<T>(work: () => Eventually<T>): Eventually<T>;
   /** The same for a write, whose outcome must be known, so it is always awaited. */
   spendUntilSettled<T>(work: () => Promise<T>): Promise<T>;
   /** Waits for work, but after a cancel only briefly: a query that waits for another server cannot be interrupted. */
@@ -47,15 +49,23 @@ export function openDeadline(timeoutMs: number): Deadline {
     else cancel({ kind: "query-timeout", limitMs: timeoutMs });
   }
 
-  function abandonIfStuck<T>(work: Promise<T>): Promise<T> {
+  /** `onSettled` is called when the work is over or abandoned. */
+  function abandonIfStuck<T>(work: Promise<T>, onSettled?: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
       let stuckTimer: NodeJS.Timeout | undefined;
-      const abort = (): void => {
-        stuckTimer = setTimeout(() => reject(stop.signal.reason), STUCK_MS);
-      };
+      let isSettled = false;
       const settle = (): void => {
+        if (isSettled) return;
+        isSettled = true;
         stop.signal.removeEventListener("abort", abort);
         clearTimeout(stuckTimer);
+        onSettled?.();
+      };
+      const abort = (): void => {
+        stuckTimer = setTimeout(() => {
+          settle();
+          reject(stop.signal.reason);
+        }, STUCK_MS);
       };
       if (stop.signal.aborted) abort();
       else stop.signal.addEventListener("abort", abort);
@@ -72,22 +82,46 @@ export function openDeadline(timeoutMs: number): Deadline {
     });
   }
 
-  async function spendUntilSettled<T>(work: () => Promise<T>): Promise<T> {
+  function beginSpending(): void {
     since = performance.now();
     if (timer === undefined) arm();
+  }
+
+  function endSpending(): void {
+    spent += performance.now() - (since ?? 0);
+    since = undefined;
+  }
+
+  function spend<T>(work: () => Promise<T>): Promise<T>;
+  function spend<T>(work: () => Eventually<T>): Eventually<T>;
+  function spend<T>(work: () => Eventually<T>): Eventually<T> {
+    beginSpending();
+    let value: Eventually<T>;
+    try {
+      value = work();
+    } catch (error) {
+      endSpending();
+      throw error;
+    }
+    if (value instanceof Promise) return abandonIfStuck(value, endSpending);
+    endSpending();
+    return value;
+  }
+
+  async function spendUntilSettled<T>(work: () => Promise<T>): Promise<T> {
+    beginSpending();
     try {
       return await work();
     } finally {
-      spent += performance.now() - since;
-      since = undefined;
+      endSpending();
     }
   }
 
   return {
     signal: stop.signal,
     cancel,
-    abandonIfStuck,
-    spend: (work) => spendUntilSettled(() => abandonIfStuck(work())),
+    abandonIfStuck: (work) => abandonIfStuck(work),
+    spend,
     spendUntilSettled,
     spentMs: () => spent + (since === undefined ? 0 : performance.now() - since),
     close() {

@@ -1,11 +1,11 @@
 import type { AuthenticationResult } from "../auth/authenticator.ts";
 import type { Identity } from "../auth/identity.ts";
 import type { Report } from "../events.ts";
+import { andThen } from "../eventually.ts";
 import { type Failure, RequestFailure } from "../failure.ts";
 import { failureResponse } from "../failure-response.ts";
 import type { RateLimiter, RateState } from "../rate-limit/rate-limiter.ts";
 import { admit, type RateLimitTarget } from "./admit.ts";
-import { andThen } from "./and-then.ts";
 import { type Deadline, openDeadline } from "./deadline.ts";
 import type { CallObserver, ObservedCall } from "./observed-call.ts";
 import { redactFailure } from "./redact-failure.ts";

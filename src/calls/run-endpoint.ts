@@ -109,12 +109,12 @@ export function runEndpoint(
   call: Call,
   services: CallServices,
 ): Promise<ReadResult | UnchangedResult> {
-  return runRead(endpoint, call, services, async ({ read, pageOf, lease }) => {
+  return runRead(endpoint, call, services, async ({ read, pageOf, lease, cached }) => {
     const found = await services.engine.read(read);
     const rows = endpoint.operation.returns === "one" ? await onlyRow(found) : found;
     const { marks } = call.observed;
     if (marks !== undefined) marks.firstRow = performance.now();
-    return { kind: "rows", rows: callRows(rows, call, lease), page: pageOf(rows.total) };
+    return { kind: "rows", rows: callRows(rows, call, lease), page: pageOf(rows.total), cached };
   });
 }
 
@@ -125,13 +125,13 @@ export function runIntoFile(
   services: CallServices & { readonly kind: FileKind },
 ): Promise<FileResult | UnchangedResult> {
   const { engine, spool, kind } = services;
-  return runRead(endpoint, call, services, async ({ read, pageOf, lease }) => {
+  return runRead(endpoint, call, services, async ({ read, pageOf, lease, cached }) => {
     const write = async (path: string) => acceptFile(endpoint, await engine.readIntoFile(read, { kind, path }));
     const { file, value } = await spool.write(write);
     const { marks } = call.observed;
     if (marks !== undefined) marks.firstRow = performance.now();
     lease?.release();
-    return { kind: "file", file, page: pageOf(value.total) };
+    return { kind: "file", file, page: pageOf(value.total), cached };
   });
 }
 
@@ -140,14 +140,15 @@ interface PreparedRead {
   readonly pageOf: (total: number | undefined) => PageOfRows | undefined;
   /** `run` releases it when the rows have been read. */
   readonly lease: Lease | undefined;
+  readonly cached: CachedFrom | undefined;
 }
 
-async function runRead<T extends object>(
+async function runRead<T>(
   endpoint: Endpoint,
   call: Call,
   services: CallServices,
   run: (prepared: PreparedRead) => Promise<T>,
-): Promise<(T & { readonly cached: CachedFrom | undefined }) | UnchangedResult> {
+): Promise<T | UnchangedResult> {
   const validated = validateCall(endpoint, call, services.limits);
   const { params, page } = validated instanceof Promise ? await validated : validated;
   const { deadline, identity, observed } = call;
@@ -160,20 +161,25 @@ async function runRead<T extends object>(
     return { limit: page.limit, offset: page.offset, total };
   };
 
-  async function readAs(verified: Endpoint): Promise<(T & { cached: CachedFrom | undefined }) | UnchangedResult> {
-    const lease = readsSnapshots(verified)
-      ? await leaseFor(verified, {
-          caches: services.caches,
-          signal,
-          refresh: call.refresh ?? false,
-          statements: () => statementsOf(verified, lookupOf(params, undefined, identity), services.engine),
-        })
-      : undefined;
+  function readAs(verified: Endpoint): Promise<T | UnchangedResult> {
+    if (readsSnapshots(verified)) return readSnapshots(verified);
+    if (marks !== undefined) marks.prepared = performance.now();
+    const read = readOf(verified, input, services.engine);
+    return run({ read, pageOf: pageOf(read), lease: undefined, cached: undefined });
+  }
+
+  async function readSnapshots(verified: Endpoint): Promise<T | UnchangedResult> {
+    const lease = await leaseFor(verified, {
+      caches: services.caches,
+      signal,
+      refresh: call.refresh ?? false,
+      statements: () => statementsOf(verified, lookupOf(params, undefined, identity), services.engine),
+    });
     if (marks !== undefined) marks.prepared = performance.now();
     try {
-      if (lease === undefined || !isCached(verified)) {
+      if (!isCached(verified)) {
         const read = readOf(verified, input, services.engine);
-        return { ...(await run({ read, pageOf: pageOf(read), lease })), cached: undefined };
+        return await run({ read, pageOf: pageOf(read), lease, cached: undefined });
       }
       const cached = cachedFrom(
         lease,
@@ -185,18 +191,18 @@ async function runRead<T extends object>(
         return { kind: "unchanged", cached };
       }
       const read = cachedRead(verified, input, { services, lease });
-      return { ...(await run({ read, pageOf: pageOf(read), lease })), cached };
+      return await run({ read, pageOf: pageOf(read), lease, cached });
     } catch (error) {
-      lease?.release();
+      lease.release();
       throw error;
     }
   }
 
-  return deadline.spend(async () => {
+  return await deadline.spend(() => {
     const prepared = services.prepare(endpoint);
     return prepared instanceof Promise
-      ? await readWhileOpening(endpoint, prepared, { services, readAs, signal })
-      : await readAs(prepared);
+      ? readWhileOpening(endpoint, prepared, { services, readAs, signal })
+      : readAs(prepared);
   });
 }
 

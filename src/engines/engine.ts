@@ -238,6 +238,8 @@ export interface EngineOptions {
   readonly onFileReplaced?: ((file: ReplacedFile) => void) | undefined;
   /** Called when a write is durable but the checkpoint after it failed. The message holds no secrets. */
   readonly onCheckpointFailed?: ((message: string) => void) | undefined;
+  /** The memory that the process uses, in bytes. Undefined where it is unknown. */
+  readonly residentBytes?: () => number | undefined;
   /** Maximum concurrent queries. */
   readonly maxConcurrentQueries: number;
   /** The maximum length of the queue; beyond it, calls fail as `overloaded`. Undefined: it adapts to the load. */

@@ -21,6 +21,12 @@ export function availableMemory(read: ReadText): number | undefined {
   return Math.min(Number(kilobytes) * 1024, ...limits);
 }
 
+/** The bytes of memory that the process uses. Undefined where the system has no such file. */
+export function residentMemory(read: ReadText): number | undefined {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(read(STATUS) ?? "")?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+}
+
 /** The cores available to the process, fractions included. Undefined where the system has no such files. */
 export function availableCores(read: ReadText): number | undefined {
   const allowed = /^Cpus_allowed_list:\s+(\S+)$/m.exec(read(STATUS) ?? "")?.[1];

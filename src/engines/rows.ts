@@ -1,18 +1,23 @@
+import type { Eventually } from "../eventually.ts";
 import type { Chunk } from "../result/chunk.ts";
 import type { Column } from "../result/column.ts";
+
+/** The query of a read, and the data that its rows come from. */
+export interface WatchedData {
+  /** Reads with the same version return the same rows. Contains values of the request. */
+  readonly version: string;
+  isUnchanged(): boolean;
+}
 
 /** The rows of a query. The consumer calls `next` until the end, or `close`. */
 export interface Rows {
   readonly columns: readonly Column[];
   readonly total: number | undefined;
-  /**
-   * Resolves to a function that returns true as long as the same read would return the same rows.
-   * Undefined where Eider cannot know: files, other databases, the time.
-   */
-  watch(): Promise<(() => boolean) | undefined>;
-  /** The next rows, undefined after the last. Rejects if the query fails: the rows so far are then incomplete. */
-  next(): Promise<Chunk | undefined>;
-  close(): Promise<void>;
+  /** Undefined where Eider cannot know whether it changes: files, other databases, the time. */
+  watch(): Promise<WatchedData | undefined>;
+  /** The next rows, undefined after the last. Throws or rejects if the query fails: the rows so far are then incomplete. */
+  next(): Eventually<Chunk | undefined>;
+  close(): Eventually<void>;
 }
 
 /** For rows that may change without Eider knowing. */

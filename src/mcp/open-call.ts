@@ -58,7 +58,7 @@ export function openCall(request: McpRequest, core: McpCore): OpenCall {
     });
   }
   const token = meta.progressToken;
-  const threshold = protocol === "modern" ? meta.logLevel : logThreshold(request);
+  const threshold = protocol === "modern" ? meta.logLevel : session?.logLevel;
   const canSend = (token !== undefined || threshold !== undefined) && reply.accepts(protocol);
   const send = (message: string): void => {
     if (isAttached && !stop.signal.aborted) reply.send(message);
@@ -88,13 +88,6 @@ export function openCall(request: McpRequest, core: McpCore): OpenCall {
     },
   };
 }
-
-/** The log level of a legacy client: that of its session, otherwise the default. */
-function logThreshold({ session }: McpRequest): number {
-  return session?.logLevel ?? INFO;
-}
-
-const INFO = 1;
 
 function logMessage(level: LogLevel, text: string): string {
   return notification("notifications/message", `"level":"${level}","data":${JSON.stringify(text)}`);

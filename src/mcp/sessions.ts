@@ -17,8 +17,8 @@ export interface Session {
   owner: string;
   /** The `clientKey` of the client that opened it. */
   readonly client: string;
-  /** The minimum level of log messages. */
-  logLevel: number;
+  /** The minimum level of log messages. Undefined until the client sets it: until then, it gets none. */
+  logLevel: number | undefined;
   /** The resources that it subscribes to. */
   readonly subscriptions: Set<string>;
   /** The open streams, newest last. Each notification is sent on one of them. */
@@ -39,8 +39,6 @@ export interface Sessions {
   count(): number;
 }
 
-/** The default log level: `info`. */
-export const DEFAULT_LOG_LEVEL = 1;
 /** Each URI is stored with its session, and compared with every update. */
 export const MAX_SUBSCRIPTIONS = 100;
 export const MAX_SUBSCRIBED_URI_LENGTH = 1_024;
@@ -51,7 +49,7 @@ const MAX_SUBSCRIBED_BYTES = { total: 32 * MIB, perClient: 4 * MIB };
 
 /** Creates a session without registering it, for a connection that needs no ID. */
 export function newSession(id: string, { owner, client }: SessionOwner, now: number): Session {
-  return { id, owner, client, logLevel: DEFAULT_LOG_LEVEL, subscriptions: new Set(), channels: [], usedAt: now };
+  return { id, owner, client, logLevel: undefined, subscriptions: new Set(), channels: [], usedAt: now };
 }
 
 export function openSessions({

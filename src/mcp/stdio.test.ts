@@ -152,13 +152,14 @@ test("without an identity, the client has anonymous access", async () => {
   expect(access.asked.map(({ authorization }) => authorization)).toEqual([undefined, undefined, undefined]);
 });
 
-test("a script that never sends initialize gets only responses", async () => {
+test("log messages are sent only after the client has set a level", async () => {
   await using mcp = await mcpServer();
   const script = pipe(mcp.server);
   script.send(call(1, "test_tool_with_logging"));
   expect(await script.end()).toMatchObject([{ id: 1 }]);
   const client = pipe(mcp.server);
   client.send({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} });
-  client.send(call(2, "test_tool_with_logging"));
+  client.send({ jsonrpc: "2.0", id: 2, method: "logging/setLevel", params: { level: "info" } });
+  client.send(call(3, "test_tool_with_logging"));
   expect(await client.end()).toContainEqual(expect.objectContaining({ method: "notifications/message" }));
 });

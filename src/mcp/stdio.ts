@@ -5,7 +5,7 @@ import { handleMessage } from "./handle-message.ts";
 import type { JsonText } from "./mcp-service.ts";
 import { parseMessages } from "./message.ts";
 import { CODE, errorText, oneLine } from "./protocol.ts";
-import { DEFAULT_LOG_LEVEL, legacyNotifications, newSession } from "./sessions.ts";
+import { legacyNotifications, newSession } from "./sessions.ts";
 
 /** The pipes to the client, and its identity. */
 export interface StdioOptions {
@@ -22,8 +22,6 @@ export interface StdioOptions {
 const MAX_LINE_LENGTH = 4 << 20;
 /** One scope for all calls, because there is one client. */
 const SCOPE = "stdio";
-/** Before `initialize`, the client may be a script that expects only responses. */
-const SILENT = Number.POSITIVE_INFINITY;
 
 /** Serves one client until its input ends and all responses have been sent. */
 export async function serveStdio(
@@ -32,7 +30,6 @@ export async function serveStdio(
 ): Promise<void> {
   const owner = identityKey(identity);
   const session = newSession(SCOPE, { owner, client: SCOPE }, core.now());
-  session.logLevel = SILENT;
   const send = (message: JsonText): void => write(`${oneLine(message)}\n`);
   const admit: Sender["admit"] = (method, target) =>
     identity.size > 0
@@ -47,7 +44,6 @@ export async function serveStdio(
     admit,
     session: () => session,
     openSession() {
-      if (session.logLevel === SILENT) session.logLevel = DEFAULT_LOG_LEVEL;
       // A client that never initializes may not understand notifications.
       closeStream ??= core.streams.open(
         { onEvent: (event) => legacyNotifications(event, session).forEach(send), end: () => {} },

@@ -25,7 +25,8 @@ import { setServerTiming } from "./server-timing.ts";
 import { whenClosed } from "./watch-request.ts";
 
 /** A request for an endpoint. */
-export interface EndpointRequest extends EndpointMatch {
+export interface EndpointRequest {
+  readonly match: EndpointMatch;
   readonly target: Target;
   readonly exchange: HttpExchange;
   readonly setWatchedCall: ((call: ObservedCall) => void) | undefined;
@@ -33,7 +34,8 @@ export interface EndpointRequest extends EndpointMatch {
 
 /** Translates between HTTP and a call to an endpoint. */
 export function handleCall(endpointRequest: EndpointRequest, context: RestContext): void {
-  const { endpoint, caching, exchange } = endpointRequest;
+  const { match, exchange } = endpointRequest;
+  const { endpoint, caching } = match;
   const { request, response, requestId } = exchange;
   const { access, stops } = context;
   const observed = observeCall(
@@ -79,7 +81,7 @@ export function handleCall(endpointRequest: EndpointRequest, context: RestContex
           if (!context.needsParameters && sendSynchronously(cached, exchange)) return;
         }
         return withDeadline((deadline) =>
-          respond({ ...endpointRequest, key, cached, identity, observed, deadline }, context),
+          respond({ endpointRequest, key, cached, identity, observed, deadline }, context),
         );
       },
       fail: (failure) => sendFailure(failure, exchange, caching),
@@ -98,7 +100,8 @@ export function handleCall(endpointRequest: EndpointRequest, context: RestContex
   );
 }
 
-interface EndpointCall extends EndpointRequest {
+interface EndpointCall {
+  readonly endpointRequest: EndpointRequest;
   /** Key in the response cache. Undefined: the response is not cacheable. */
   readonly key: string | undefined;
   readonly cached: WholeResponse | undefined;
@@ -108,13 +111,16 @@ interface EndpointCall extends EndpointRequest {
 }
 
 async function respond(endpointCall: EndpointCall, context: RestContext): Promise<void> {
-  const { endpoint, pathParams, headers, caching, target, key, cached, identity, observed, deadline } = endpointCall;
-  const { request } = endpointCall.exchange;
+  const { endpointRequest, key, cached, identity, observed, deadline } = endpointCall;
+  const { target, match } = endpointRequest;
+  const { endpoint, pathParams, headers, caching } = match;
+  const { request, response, requestId } = endpointRequest.exchange;
   const { services } = context;
   const { limits } = services;
-  const exchange: EndpointExchange = { ...endpointCall.exchange, deadline, limits, caching };
+  const exchange: EndpointExchange = { request, response, requestId, deadline, limits, caching };
   if (cached !== undefined && !context.needsParameters) return await sendResponse(cached, exchange);
-  const raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
+  const reading = readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
+  const raw = reading instanceof Promise ? await reading : reading;
   observed.raw = raw;
   if (cached !== undefined) return await sendResponse(cached, exchange);
   observed.marks = openMarks(deadline.spentMs);
@@ -134,7 +140,8 @@ async function respond(endpointCall: EndpointCall, context: RestContext): Promis
 }
 
 /** Everything that the response to a GET depends on, except the data. Undefined if it may depend on more. */
-function cacheKey({ endpoint, headers, exchange: { request } }: EndpointRequest, identity: Identity) {
+function cacheKey({ match, exchange: { request } }: EndpointRequest, identity: Identity) {
+  const { endpoint, headers } = match;
   if (endpoint.route?.method !== "GET" || endpoint.operation.kind === "write") return undefined;
   let key = `${identityKey(identity)}${keyPart(request.headers.accept)}\n${request.url}`;
   for (const name of headers) key += keyPart(headerValue(request.headers, name));

@@ -1,11 +1,12 @@
 import type { CachedFrom } from "../calls/cached-read.ts";
 import type { ObservedCall } from "../calls/observed-call.ts";
-import { type Call, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
+import { type Call, type FileResult, type ReadResult, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { FileFormat, Format, RowFormat } from "../formats/format.ts";
+import { andThen, type Eventually } from "../eventually.ts";
+import type { Format } from "../formats/format.ts";
 import type { RestContext } from "./context.ts";
 import type { EndpointExchange } from "./exchange.ts";
-import { beginResponse } from "./response/begin-response.ts";
+import { beginResponse, type FileResponse, type RowsResponse } from "./response/begin-response.ts";
 import {
   attachmentHeaders,
   type CachedResponse,
@@ -14,14 +15,14 @@ import {
   responseHeaders,
 } from "./response/headers.ts";
 import { isGetOrHead, matchesTag } from "./response/if-none-match.ts";
-import { type EndpointResponse, sendResponse, type UnchangedResponse } from "./response/send-response.ts";
+import { sendResponse, sendSynchronously, type UnchangedResponse } from "./response/send-response.ts";
 import { tagOf } from "./response/whole-response.ts";
 import { setServerTiming } from "./server-timing.ts";
 
-export interface ReadCall<F extends Format = Format> {
+export interface ReadCall {
   readonly endpoint: Endpoint;
   readonly call: Call;
-  readonly format: F;
+  readonly format: Format;
   readonly codec: string | undefined;
   /** Key in the response cache. Undefined: the response is not cacheable. */
   readonly key: string | undefined;
@@ -32,8 +33,13 @@ export interface ReadCall<F extends Format = Format> {
 export async function handleRead(reading: ReadCall, exchange: EndpointExchange, context: RestContext): Promise<void> {
   const { endpoint, format, key } = reading;
   const { request } = exchange;
+  const { raw, errors, identity, deadline, observed } = reading.call;
   const call: Call = {
-    ...reading.call,
+    raw,
+    errors,
+    identity,
+    deadline,
+    observed,
     refresh: requestsRefresh(endpoint, request.headers["cache-control"]),
     clientHas(cached) {
       const clientTags = isGetOrHead(request) ? request.headers["if-none-match"] : undefined;
@@ -43,23 +49,33 @@ export async function handleRead(reading: ReadCall, exchange: EndpointExchange, 
       return tag !== undefined && matchesTag(clientTags, tag);
     },
   };
-  const response =
+  const outcome =
     format.kind === "file"
-      ? await fileResponse({ ...reading, call, format }, exchange, context)
-      : await rowsResponse({ ...reading, call, format }, exchange, context);
-  if (response.kind !== "unchanged") setServerTiming(reading.observed, exchange, context);
+      ? await runIntoFile(endpoint, call, { ...context.services, kind: format.file })
+      : await runEndpoint(endpoint, call, context.services);
+  const { vary, isPrivate } = exchange.caching;
+  const cached = outcome.cached && cachedResponse(outcome.cached, key, context.now);
+  const cachingInfo: CachingInfo = { vary, isPrivate, cached };
+  if (outcome.kind === "unchanged") return await sendResponse(unchangedResponse(cachingInfo), exchange);
+  const beginning =
+    outcome.kind === "file"
+      ? fileResponse(outcome, { endpoint, format, cachingInfo }, exchange)
+      : rowsResponse(outcome, { reading, cachingInfo }, exchange, context);
+  const response = beginning instanceof Promise ? await beginning : beginning;
+  setServerTiming(reading.observed, exchange, context);
+  if (response.kind === "whole" && sendSynchronously(response, exchange)) return;
   await sendResponse(response, exchange);
 }
 
-async function fileResponse(
-  { endpoint, call, format, key }: ReadCall<FileFormat>,
-  { request, caching }: EndpointExchange,
-  { services, now }: RestContext,
-): Promise<EndpointResponse> {
-  const outcome = await runIntoFile(endpoint, call, { ...services, kind: format.file });
-  const cachingInfo: CachingInfo = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
-  if (outcome.kind === "unchanged") return unchangedResponse(cachingInfo);
-  const { file, page } = outcome;
+function fileResponse(
+  { file, page }: FileResult,
+  {
+    endpoint,
+    format,
+    cachingInfo,
+  }: { readonly endpoint: Endpoint; readonly format: Format; readonly cachingInfo: CachingInfo },
+  { request }: EndpointExchange,
+): FileResponse {
   const { cached } = cachingInfo;
   const headers = [
     ...responseHeaders(page, nextPage(page, request.url ?? "/"), cachingInfo),
@@ -68,23 +84,32 @@ async function fileResponse(
   return { kind: "file", headers, contentType: format.contentType, file, tag: cached?.tag, cached };
 }
 
-async function rowsResponse(
-  { endpoint, call, format, codec, key, observed }: ReadCall<RowFormat>,
-  { request, caching, limits }: EndpointExchange,
-  { services, now, responseCache }: RestContext,
-): Promise<EndpointResponse> {
-  const outcome = await runEndpoint(endpoint, call, services);
-  const cachingInfo: CachingInfo = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
-  if (outcome.kind === "unchanged") return unchangedResponse(cachingInfo);
-  const { rows, page } = outcome;
+function rowsResponse(
+  { rows, page }: ReadResult,
+  { reading, cachingInfo }: { readonly reading: ReadCall; readonly cachingInfo: CachingInfo },
+  { request, limits }: EndpointExchange,
+  { services, responseCache }: RestContext,
+): Eventually<RowsResponse> {
+  const { endpoint, format, codec, key, observed } = reading;
+  if (format.kind !== "rows") throw new Error("rows cannot be encoded as a file");
   const { returns } = endpoint.operation;
-  const options = { format, codec, returns, url: request.url ?? "/", cachingInfo, limits, spool: services.spool };
-  const response = await beginResponse({ rows, page }, options);
-  if (response.kind === "whole" && key !== undefined) {
-    const cached = response.cached && { ...response.cached, state: "hit" as const };
-    responseCache.offer(key, { ...response, cached, rows: observed.rows, format: observed.format }, rows.watch);
-  }
-  return response;
+  const tagOfData = async (): Promise<string | undefined> => {
+    const data = key === undefined ? undefined : await rows.watch();
+    return data?.isUnchanged() ? tagOf(Buffer.from(`${data.version}\n${key}`)) : undefined;
+  };
+  const { spool } = services;
+  const options = { format, codec, returns, url: request.url ?? "/", cachingInfo, limits, spool, tagOfData };
+  return andThen(beginResponse({ rows, page }, options), (response) => {
+    if (response.kind === "whole" && key !== undefined) {
+      responseCache.offer(key, response.size, rows.watch, () => ({
+        ...response,
+        cached: response.cached && { ...response.cached, state: "hit" },
+        rows: observed.rows,
+        format: observed.format,
+      }));
+    }
+    return response;
+  });
 }
 
 function unchangedResponse(cachingInfo: CachingInfo): UnchangedResponse {

@@ -45,7 +45,7 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
         if (method === "HEAD" && match.endpoint.operation.kind === "write") {
           throw new RequestFailure({ kind: "method-not-allowed", allow: ["GET", "OPTIONS"] });
         }
-        handleCall({ ...match, target, exchange, setWatchedCall }, context);
+        handleCall({ match, target, exchange, setWatchedCall }, context);
         return;
       case "other-methods":
         if (method !== "OPTIONS") throw new RequestFailure({ kind: "method-not-allowed", allow: match.allow });

@@ -53,6 +53,28 @@ export function inLayout<Layout extends Vector["layout"]>(vector: Vector, layout
   return vector as VectorOf<Layout>;
 }
 
+/** The memory of a chunk, about. */
+export function chunkBytes({ vectors }: Chunk): number {
+  return vectors.reduce((sum, vector) => sum + vectorBytes(vector), 0);
+}
+
+function vectorBytes(vector: Vector): number {
+  const validity = vector.validity?.length ?? 0;
+  switch (vector.layout) {
+    case "fixed":
+      return validity + vector.data.length;
+    case "bytes":
+      return validity + 8 * vector.starts.length + vector.bytes.length;
+    case "list":
+      return validity + 8 * vector.starts.length + vectorBytes(vector.child);
+    case "array":
+      return validity + vectorBytes(vector.child);
+    case "struct":
+    case "union":
+      return vector.children.reduce((sum, child) => sum + vectorBytes(child), validity);
+  }
+}
+
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

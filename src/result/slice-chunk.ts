@@ -1,4 +1,4 @@
-import type { Chunk, Validity, Vector } from "./chunk.ts";
+import type { Chunk, Validity, Vector, VectorOf } from "./chunk.ts";
 import type { Column, ColumnType } from "./column.ts";
 
 /** Rows from `from` (counted from 0) up to, but not including, `to`. */
@@ -27,6 +27,7 @@ function createSlicer(rows: number, range: RowRange): (vector: Vector, type: Col
         return { ...vector, validity, data: vector.data.subarray(from * width, to * width) };
       }
       case "bytes":
+        return vector.packed === true ? slicePacked(vector, validity, range) : sliceLoose(vector, validity, range);
       case "list":
         return {
           ...vector,
@@ -51,6 +52,19 @@ function createSlicer(rows: number, range: RowRange): (vector: Vector, type: Col
       }
     }
   };
+}
+
+function sliceLoose(vector: VectorOf<"bytes">, validity: Validity, { from, to }: RowRange): Vector {
+  return { ...vector, validity, starts: vector.starts.subarray(from, to), lengths: vector.lengths.subarray(from, to) };
+}
+
+/** Without the bytes of other rows: writers guess from them how much memory they need. */
+function slicePacked(vector: VectorOf<"bytes">, validity: Validity, { from, to }: RowRange): Vector {
+  const lengths = vector.lengths.subarray(from, to);
+  const start = vector.starts[from] ?? 0;
+  const end = to > from ? (vector.starts[to - 1] ?? 0) + (vector.lengths[to - 1] ?? 0) : start;
+  const starts = vector.starts.slice(from, to).map((each) => each - start);
+  return { ...vector, validity, starts, lengths, bytes: vector.bytes.subarray(start, end) };
 }
 
 function sliceValidity(validity: Validity, { from, to }: RowRange): Validity {

@@ -7,7 +7,7 @@ import type { Problem } from "../config/problem.ts";
 import type { ConnectionConfig, MainConfig } from "../config/project.ts";
 import type { Engine, EngineOpenError, ReplacedFile } from "../engines/engine.ts";
 import { engine as engineType } from "../engines/index.ts";
-import { availableCores, availableMemory } from "../engines/machine.ts";
+import { availableCores, availableMemory, residentMemory } from "../engines/machine.ts";
 import type { Spool } from "../spool/spool.ts";
 import { withTimeLimit } from "../time-limit.ts";
 
@@ -36,6 +36,7 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
     fileFolder: spool.folder,
     spillFolder,
     memoryBytes: availableMemory(readTextFile),
+    residentBytes: () => residentMemory(readTextFile),
     fileIdentity,
     onFileReplaced,
     onCheckpointFailed,

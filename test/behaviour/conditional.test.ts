@@ -20,6 +20,9 @@ const ROWS = "SELECT range AS n, 'name ' || range AS name FROM range(200)";
 
 const BUFFERED = read("buffered", "SELECT range AS n, hash(range) AS h FROM range(700000)");
 
+const WRITE = "method: POST\noperation: { type: write }\n";
+const FROM = "with-pagination: false\nrequest: [{ field-name: from, field-in: query, validators: [{ type: int }] }]\n";
+
 let service: TestService;
 beforeAll(async () => {
   service = await serviceFrom({
@@ -147,6 +150,42 @@ describe("Arrow that is buffered", () => {
     expect((await get("/buffered?format=arrow")).headers.etag).toBe(answer.headers.etag);
     const again = await get("/buffered?format=arrow", { "if-none-match": String(answer.headers.etag) });
     expect([again.status, again.body.length]).toEqual([304, 0]);
+  });
+
+  test("a long body has the tag of its data: another after a change of its tables, none where nobody knows", async () => {
+    const rows = "SELECT range AS n, hash(range) AS h FROM range(100000)";
+    const files: Files = {
+      "eider.yaml": `connections: { memory: { init: "CREATE TABLE t AS ${rows}; CREATE TABLE other AS SELECT 1 AS n" } }\n`,
+      ...read("table", "SELECT * FROM t"),
+      ...read("from", "SELECT * FROM t WHERE n >= {{params.from}}", FROM),
+      ...read("timed", "SELECT *, now() AS time FROM t"),
+      ...read("change-t", "UPDATE t SET h = 0 WHERE n = 0", WRITE),
+      ...read("change-other", "UPDATE other SET n = 2", WRITE),
+    };
+    await using changing = await serviceFrom(files);
+    const tagAt = async (path: string): Promise<unknown> => {
+      const answer = await sendRequest(`${changing.url}${path}`);
+      expect(answer.body.length).toBeGreaterThan(1024 * 1024);
+      return answer.headers.etag;
+    };
+    const tag = await tagAt("/table?format=arrow");
+    expect(tag).toMatch(/^W\/"[\w-]{22}"$/);
+    expect(await tagAt("/table?format=arrow")).toBe(tag);
+    expect(await tagAt("/table?format=arrow&x=1")).not.toBe(tag);
+    expect(await tagAt("/from?format=arrow&from=1")).not.toBe(await tagAt("/from?format=arrow&from=2"));
+    const post = async (path: string): Promise<void> => {
+      expect((await sendRequest(`${changing.url}${path}`, { method: "POST" })).status).toBe(200);
+    };
+    await post("/change-other");
+    expect(await tagAt("/table?format=arrow")).toBe(tag);
+    await post("/change-t");
+    const after = await tagAt("/table?format=arrow");
+    expect([typeof after, after === tag]).toEqual(["string", false]);
+    const headers = { "if-none-match": String(tag) };
+    expect((await sendRequest(`${changing.url}/table?format=arrow`, { headers })).status).toBe(200);
+    expect(await tagAt("/timed?format=arrow")).toBeUndefined();
+    await using again = await serviceFrom(files);
+    expect((await sendRequest(`${again.url}/table?format=arrow`)).headers.etag).not.toBe(tag);
   });
 
   test("is streamed beyond limits.max-buffered-bytes", async () => {

@@ -7,6 +7,9 @@ import type { AuthenticationResult } from "../../src/auth/authenticator.ts";
 import { identityKey, identityOf } from "../../src/auth/identity.ts";
 import { openTokenCache } from "../../src/auth/oidc/token-cache.ts";
 import { openExpiringCache } from "../../src/auth/verified.ts";
+import { openReadAhead } from "../../src/engines/duckdb/read/read-ahead.ts";
+import type { Rows } from "../../src/engines/rows.ts";
+import { NEVER_STOPPED } from "../../src/engines/stop.ts";
 import { json } from "../../src/formats/json/json.ts";
 import { openRows } from "../../src/formats/json/rows.ts";
 import { MAX_SUBSCRIBED_URI_LENGTH, MAX_SUBSCRIPTIONS, openSessions } from "../../src/mcp/sessions.ts";
@@ -15,6 +18,8 @@ import { openRateLimiter } from "../../src/rate-limit/rate-limiter.ts";
 import { negotiateCoding } from "../../src/rest/negotiation/negotiate-coding.ts";
 import { openNegotiation } from "../../src/rest/negotiation/negotiate-format.ts";
 import { openResponseCache } from "../../src/rest/response/response-cache.ts";
+import type { Chunk } from "../../src/result/chunk.ts";
+import { statement, textValue } from "../../src/sql/statement.ts";
 import {
   address,
   bounds,
@@ -42,11 +47,58 @@ const stores: readonly Store[] = [
           const size = n % 50 === 0 ? 256 * 1024 : 2_000;
           const body = [Buffer.alloc(size)];
           const answer = { kind: "whole", headers: [], contentType: "x", body, size, tag: "x" } as const;
-          const watch = () => Promise.resolve(() => true);
-          answers.offer(long(n, 2_048), { ...answer, compressedBodies: undefined, cached: undefined }, watch);
-          if (n % 10 === 0)
-            answers.offer(long(n, 2_048), { ...answer, compressedBodies: undefined, cached: undefined }, watch);
+          const watch = () => Promise.resolve({ version: "1", isUnchanged: () => true });
+          const offer = () =>
+            answers.offer(long(n, 2_048), size, watch, () => ({
+              ...answer,
+              compressedBodies: undefined,
+              cached: undefined,
+            }));
+          offer();
+          if (n % 10 === 0) offer();
           await watch();
+        },
+      };
+    },
+  },
+  {
+    rows: ["pages that are read ahead"],
+    count: 60,
+    open() {
+      const rowsOf = (bytes: number): Rows => {
+        const chunk: Chunk = {
+          rows: 1,
+          vectors: [{ layout: "fixed", validity: undefined, data: Buffer.alloc(bytes) }],
+        };
+        const chunks = [chunk];
+        return {
+          columns: [{ name: "x", type: { kind: "blob" } }],
+          total: undefined,
+          watch: () => Promise.resolve({ version: "1", isUnchanged: () => true }),
+          next: () => chunks.pop(),
+          close() {},
+        };
+      };
+      let isLong = false;
+      const ahead = openReadAhead({
+        read: () => Promise.resolve(rowsOf(isLong ? 3 * MIB : 1.5 * MIB)),
+        isWatched: () => true,
+      });
+      return {
+        async fill(n) {
+          for (const each of [false, true]) {
+            isLong = each;
+            const value = textValue(long(n, isLong ? 200_000 : 60_000));
+            const statements = [statement("SELECT $1", value)];
+            const signal = NEVER_STOPPED;
+            await ahead.read({
+              connections: [],
+              statements,
+              window: { limit: 1, offset: 1 },
+              totalOf: undefined,
+              signal,
+            });
+          }
         },
       };
     },

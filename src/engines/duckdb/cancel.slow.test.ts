@@ -46,7 +46,7 @@ test("a stream whose consumer is busy holds no slot, and is cleaned up when it i
   expect((await t.read({ statements: "SELECT 1" })).rows).toEqual([[1]]);
   expect((await rows.next())?.rows).toBeGreaterThan(0);
   controller.abort(timeout);
-  expect(await failureOf(rows.next())).toBe(timeout);
+  expect(await failureOf(Promise.resolve(rows.next()))).toBe(timeout);
   await rows.close();
 });
 

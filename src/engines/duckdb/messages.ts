@@ -125,6 +125,10 @@ export class ConflictError extends Error {
   }
 }
 
+export function isOutOfMemory(error: unknown): boolean {
+  return errorMessage(error).startsWith("Out of Memory Error");
+}
+
 /** A commit that succeeded, although the checkpoint after it failed. */
 export function isDurable(error: unknown): boolean {
   return errorMessage(error).includes("COMMIT succeeded and is durable");

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
@@ -27,10 +28,12 @@ import { dependencyFinder } from "./plan/dependencies.ts";
 import { openPlanner } from "./plan/plan.ts";
 import { openQueryHints } from "./read/query-hints.ts";
 import { readRows, willBeHeld } from "./read/read.ts";
+import { openReadAhead } from "./read/read-ahead.ts";
 import { readIntoFile } from "./read/read-into-file.ts";
 import { readKey } from "./read/read-key.ts";
 import { openSharedReads } from "./read/shared-reads.ts";
 import { openTotalCache } from "./read/total-cache.ts";
+import { watchData } from "./read/watch-data.ts";
 import { type Cancellation, cancellationOf } from "./session/cancellation.ts";
 import { openConnectionPool } from "./session/connection-pool.ts";
 import { macrosOf } from "./session/macros.ts";
@@ -61,6 +64,7 @@ const MAX_SHARING_WAIT_MS = 1_000;
 export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
   const { database, settings, versions, configured } = opened;
   const { maxValueBytes = Number.POSITIVE_INFINITY } = options;
+  const instance = randomUUID();
   const macros = macrosOf(maxValueBytes);
   const mask = messageMask([
     ...options.connections.flatMap(({ secrets }) => secrets),
@@ -89,6 +93,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const dependencies = dependencyFinder({ inspect: planner.inspect, catalogs });
   const totals = openTotalCache(versions, dependencies);
   const sharedReads = openSharedReads();
+  const isWatched = (sql: string): boolean => dependencies.known(sql)?.tables !== undefined;
+  const pages = openReadAhead({ read: readShared, isWatched });
   const serializer = openWriteSerializer();
   const databases = openDatabases(planner.inspect);
   const records = openWriteRecords();
@@ -161,11 +167,15 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       failureOf(error, { connections: definitions, mask, statement: session?.lastStatement() });
     const cancellation = openCancellation(signal);
     try {
-      await connections.openAll(names, cancellation);
+      // Each is awaited only if it has to be: promises are a large part of a short query.
+      const opening = connections.openAll(names, cancellation);
+      if (opening !== undefined) await opening;
       const request = slots.request(queueGroup, names);
-      await slots.enter(request, cancellation);
+      const entering = slots.enter(request, cancellation);
+      if (entering !== undefined) await entering;
       onStart?.();
-      session = await openSession({ pool, slots, request, cancellation, onCheckpointFailed });
+      const opened = openSession({ pool, slots, request, cancellation, onCheckpointFailed });
+      session = opened instanceof Promise ? await opened : opened;
       return await work(session, toFailure);
     } catch (error) {
       await session?.end();
@@ -182,7 +192,9 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         hints,
         totals,
         maxValueBytes,
-        watch: () => watch(read, moment),
+        residentBytes: options.residentBytes,
+        readsOwnTables: dependencies.readsOwnTables,
+        watch: () => watchData(read, { moment, versions, dependencies, instance }),
         sibling: () => {
           const request = slots.request(read.queueGroup, read.connections);
           if (!slots.tryEnter(request)) return undefined;
@@ -194,16 +206,20 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     });
   }
 
-  async function watch({ statements, totalOf }: Read, moment: number): Promise<(() => boolean) | undefined> {
-    // Leading statements may create temporary tables or variables, which are not tracked.
-    if (statements.length > 1) return undefined;
-    const tables: string[] = [];
-    for (const statement of new Set([...statements, ...(totalOf ?? [])])) {
-      const found = await dependencies.of(statement);
-      if (found.tables === undefined) return undefined;
-      tables.push(...found.tables);
-    }
-    return () => versions.unchangedSince(moment, tables);
+  /** Identical reads at the same time share one execution. */
+  function readShared(read: Read): Promise<Rows> {
+    const [only, ...others] = read.statements;
+    if (only === undefined || others.length > 0 || !willBeHeld(read, hints)) return runRead(read);
+    return sharedReads.read(readKey(read, versions.now()), {
+      signal: read.signal,
+      mayShare: () =>
+        withTimeLimit(
+          dependencies.of(only).then(({ shareable }) => shareable),
+          MAX_SHARING_WAIT_MS,
+          () => false,
+        ),
+      run: (signal) => runRead({ ...read, signal }),
+    });
   }
 
   return {
@@ -227,18 +243,9 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         definitions: options.connections,
       }),
     read(read) {
-      const [only, ...others] = read.statements;
-      if (only === undefined || others.length > 0 || !willBeHeld(read, hints)) return runRead(read);
-      return sharedReads.read(readKey(read, versions.now()), {
-        signal: read.signal,
-        mayShare: () =>
-          withTimeLimit(
-            dependencies.of(only).then(({ shareable }) => shareable),
-            MAX_SHARING_WAIT_MS,
-            () => false,
-          ),
-        run: (signal) => runRead({ ...read, signal }),
-      });
+      const ahead = pages.read(read);
+      if (ahead === undefined) return readShared(read);
+      return ahead instanceof Promise ? ahead.then((rows) => rows ?? readShared(read)) : Promise.resolve(ahead);
     },
     write(change) {
       // Where each statement commits by itself, those before the failed one must not run again.

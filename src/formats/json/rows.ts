@@ -23,7 +23,22 @@ export interface RowDelimiters {
 /** `}` and a line feed as one 16-bit number. Without `after`, the line feed is overwritten. */
 const CLOSE = 0x0a7d;
 
+/** By columns and delimiters. Making one takes longer than encoding a row, and it keeps nothing between two calls. */
+const encoders = new WeakMap<readonly Column[], Map<string, RowsEncoder>>();
+/** An encoder refers to the vectors that it encoded last. After larger ones, it is not used again. */
+const MAX_KEPT_BYTES = 64 * 1024;
+
 export function openRows(columns: readonly Column[], delimiters: RowDelimiters): RowsEncoder {
+  const key = `${delimiters.before}\0${delimiters.after}`;
+  const known = encoders.get(columns)?.get(key);
+  if (known !== undefined) return known;
+  const encoder = createEncoder(columns, delimiters);
+  const all = encoders.get(columns) ?? new Map<string, RowsEncoder>();
+  encoders.set(columns, all.set(key, encoder));
+  return encoder;
+}
+
+function createEncoder(columns: readonly Column[], delimiters: RowDelimiters): RowsEncoder {
   const sink = createSink();
   const cells = columns.map((column) => cellOf(writerOf(column.type, sink)));
   const names = namesOf(columns, delimiters);
@@ -32,7 +47,9 @@ export function openRows(columns: readonly Column[], delimiters: RowDelimiters):
   sink.slack = widthOf(cells) + names.paddedLength + 2;
   return {
     encode({ rows, vectors }, head) {
-      renew(sink, head + vectors.reduce((sum, vector) => sum + guessSize(vector, rows), rows * names.length));
+      const size = vectors.reduce((sum, vector) => sum + guessSize(vector, rows), rows * names.length);
+      if (size > MAX_KEPT_BYTES) encoders.delete(columns);
+      renew(sink, head + size);
       bindAll(cells, vectors);
       let at = head;
       for (let row = 0; row < rows; row++) {

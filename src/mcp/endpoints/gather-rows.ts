@@ -25,7 +25,7 @@ export interface GatherLimits {
 /** Reads rows up to the limits, and no more chunks than needed, so that a long query stops early. The caller closes the rows. */
 export async function gatherRows(
   { columns }: Pick<Rows, "columns">,
-  next: () => Promise<Chunk | undefined>,
+  next: Rows["next"],
   { maxRows, maxTextBytes }: GatherLimits,
 ): Promise<GatheredRows> {
   const encoder = openRows(columns, { before: ",", after: "" });

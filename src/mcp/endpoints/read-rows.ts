@@ -5,8 +5,8 @@ import {
   type ReadResult,
   runEndpoint,
 } from "../../calls/run-endpoint.ts";
+import type { Rows } from "../../engines/rows.ts";
 import { RequestFailure } from "../../failure.ts";
-import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import type { McpCall } from "../mcp-service.ts";
 import type { CallState, CallTarget } from "./attempt.ts";
@@ -23,7 +23,7 @@ export interface EndpointRun extends CallState {
 
 export interface OpenedRows extends Pick<ReadResult, "page" | "cached"> {
   readonly columns: readonly Column[];
-  readonly next: () => Promise<Chunk | undefined>;
+  readonly next: Rows["next"];
 }
 
 /** Runs a read, passes its rows to `take`, and closes them. */

@@ -98,7 +98,7 @@ test("a session of another identity counts as not found, for every method", asyn
   expect((await listenOn(mcp, withoutCredentials)).status).toBe(401);
 });
 
-test("the log level of a session stays until it is set again", async () => {
+test("a session gets log messages only after it has set a level, which stays until it is set again", async () => {
   await using mcp = await mcpServer();
   const session = { ...(await begin(mcp)), Accept: "application/json, text/event-stream" };
   const logs = async (): Promise<number> => {
@@ -106,6 +106,8 @@ test("the log level of a session stays until it is set again", async () => {
     const isStream = response.headers.get("content-type") === "text/event-stream";
     return isStream ? (await readEvents(response).rest()).length - 1 : 0;
   };
+  expect(await logs()).toBe(0);
+  await mcp.post(ask("logging/setLevel", { level: "info" }), session);
   expect(await logs()).toBe(3);
   await mcp.post(ask("logging/setLevel", { level: "error" }), session);
   expect(await logs()).toBe(0);

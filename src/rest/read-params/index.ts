@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
+import { andThen, type Eventually } from "../../eventually.ts";
 import { RequestFailure } from "../../failure.ts";
 import { readBody } from "../../http/body-stream.ts";
 import { isJsonContentType } from "../../http/content-type.ts";
@@ -12,8 +13,8 @@ import { readHeaders } from "./read-headers.ts";
 import { NO_ERRORS, NO_VALUES, type ReadValues } from "./read-values.ts";
 import type { Target } from "./target.ts";
 
-/** Reads the raw parameters of a request, by location. Rejects with a RequestFailure when a part is malformed. */
-export async function readParams(
+/** Reads the raw parameters of a request, by location. Fails with a RequestFailure when a part is malformed. */
+export function readParams(
   request: IncomingMessage,
   target: Target,
   options: {
@@ -22,15 +23,16 @@ export async function readParams(
     readonly headers: readonly string[];
     readonly maxBodyBytes: number;
   },
-): Promise<RawParams> {
+): Eventually<RawParams> {
   const path = parsePath(options.pathParams);
   const query = parseQuery(target.query);
   const takesBody = options.endpoint.route?.method !== "GET";
-  const body = takesBody ? await readJsonBody(request, options) : NOTHING;
-  const errors = [...path.errors, ...query.errors, ...body.errors];
-  if (errors.length > 0) throw new RequestFailure({ kind: "invalid-params", errors });
-  const header = readHeaders(request.headers, options.headers);
-  return { query: query.values, path: path.values, header, body: body.values };
+  return andThen(takesBody ? readJsonBody(request, options) : NOTHING, (body) => {
+    const errors = [...path.errors, ...query.errors, ...body.errors];
+    if (errors.length > 0) throw new RequestFailure({ kind: "invalid-params", errors });
+    const header = readHeaders(request.headers, options.headers);
+    return { query: query.values, path: path.values, header, body: body.values };
+  });
 }
 
 const NOTHING: ReadValues = { values: NO_VALUES, errors: NO_ERRORS };

@@ -1,5 +1,6 @@
 import type { ReadResult } from "../../calls/run-endpoint.ts";
 import type { Limits, Returns } from "../../config/project.ts";
+import type { Eventually } from "../../eventually.ts";
 import type { Encoder, Frame, RowFormat } from "../../formats/format.ts";
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
@@ -16,8 +17,9 @@ export interface FileResponse {
   readonly headers: HeaderList;
   readonly contentType: string;
   readonly file: SpooledFile;
-  /** The ETag of these bytes, without quotes. Undefined if unknown. */
+  /** The ETag, without quotes. Undefined if unknown. */
   readonly tag: string | undefined;
+  readonly hasWeakTag?: boolean;
   readonly cached: CachedResponse | undefined;
 }
 
@@ -51,6 +53,8 @@ export interface ResponseOptions {
   readonly cachingInfo: CachingInfo;
   readonly limits: Pick<Limits, "maxBufferedBytes">;
   readonly spool: Spool;
+  /** A tag for the version of the data and the request. Undefined if the version is unknown. */
+  readonly tagOfData: () => Promise<string | undefined>;
 }
 
 /** Responses up to this size have a Content-Length. Some formats buffer more. */
@@ -59,26 +63,48 @@ const SMALL_BYTES = 64 * 1024;
 const FIRST_ROWS = 512;
 
 /** Encodes rows until they end or are too many to buffer. Closes the rows unless the response is long. */
-export async function beginResponse(
-  { rows, page }: Pick<ReadResult, "rows" | "page">,
+export function beginResponse(
+  result: Pick<ReadResult, "rows" | "page">,
   options: ResponseOptions,
-): Promise<RowsResponse> {
+): Eventually<RowsResponse> {
+  const { format, codec } = options;
+  const preparing = codec === undefined ? undefined : format.prepare?.(codec);
+  if (preparing !== undefined)
+    return closeAfter(
+      result.rows,
+      preparing.then(() => encodeRows(result, options)),
+    );
+  try {
+    const response = encodeRows(result, options);
+    if (response instanceof Promise) return closeAfter(result.rows, response);
+    const closing = response.kind === "long" ? undefined : result.rows.close();
+    return closing instanceof Promise ? closing.then(() => response) : response;
+  } catch (error) {
+    return closeAfter(result.rows, Promise.reject(error));
+  }
+}
+
+async function closeAfter(rows: ReadResult["rows"], beginning: Promise<RowsResponse>): Promise<RowsResponse> {
   let isLong = false;
   try {
-    const next = nextPage(page, options.url);
-    const headers = responseHeaders(page, next, options.cachingInfo);
-    const { format, codec } = options;
-    if (codec !== undefined) await format.prepare?.(codec);
-    const encoder = format.open(rows.columns, options.returns === "one" ? ONE : frameOf(page, next), codec);
-    const response =
-      format.bufferPolicy === "small"
-        ? await beginSmall(rows, encoder, { headers, options })
-        : await beginBuffered(rows, encoder, { headers, options });
+    const response = await beginning;
     isLong = response.kind === "long";
     return response;
   } finally {
     if (!isLong) await rows.close();
   }
+}
+
+function encodeRows(
+  { rows, page }: Pick<ReadResult, "rows" | "page">,
+  options: ResponseOptions,
+): Eventually<RowsResponse> {
+  const { format, codec, returns, url, cachingInfo } = options;
+  const next = nextPage(page, url);
+  const headers = responseHeaders(page, next, cachingInfo);
+  const encoder = format.open(rows.columns, returns === "one" ? ONE : frameOf(page, next), codec);
+  const begin = format.bufferPolicy === "small" ? beginSmall : beginBuffered;
+  return begin(rows, encoder, { headers, options });
 }
 
 const ONE: Frame = { kind: "one" };
@@ -97,16 +123,17 @@ async function beginBuffered(
   encoder: Encoder,
   { headers, options }: ResponseStart,
 ): Promise<RowsResponse> {
-  const { format, limits, spool } = options;
+  const { format, limits, spool, tagOfData } = options;
   const { cached } = options.cachingInfo;
   const gathered = await gatherBuffered(encoder, { maxBytes: limits.maxBufferedBytes, spool, next: rows.next });
   switch (gathered.kind) {
     case "in-memory":
-      return await wholeResponse(gathered.pieces, gathered.size, { headers, format, cached });
+      return await wholeResponse(gathered.pieces, gathered.size, { headers, format, cached, tagOfData });
     case "in-file": {
       const { file } = gathered;
-      const tag = cached?.tag ?? gathered.tag;
-      return { kind: "file", headers, contentType: format.contentType, file, tag, cached };
+      const tag = cached?.tag ?? (await tagOfData());
+      const hasWeakTag = cached?.tag === undefined;
+      return { kind: "file", headers, contentType: format.contentType, file, tag, hasWeakTag, cached };
     }
     case "too-many": {
       const rest = gathered.allEncoded ? undefined : { encoder, chunk: undefined };
@@ -115,9 +142,10 @@ async function beginBuffered(
   }
 }
 
-async function beginSmall(rows: ReadResult["rows"], encoder: Encoder, start: ResponseStart): Promise<RowsResponse> {
+/** Synchronous as long as the rows are. */
+function beginSmall(rows: ReadResult["rows"], encoder: Encoder, start: ResponseStart): Eventually<RowsResponse> {
   const { headers, options } = start;
-  const { format } = options;
+  const { format, tagOfData } = options;
   const { cached } = options.cachingInfo;
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -128,16 +156,25 @@ async function beginSmall(rows: ReadResult["rows"], encoder: Encoder, start: Res
   };
   const toLong = (rest: LongResponse["rest"]): LongResponse =>
     longResponse({ file: undefined, encoded: pieces, rows, rest }, start);
-  for (let isFirst = true; ; isFirst = false) {
-    const chunk = await rows.next();
+  const addChunk = (chunk: Chunk | undefined, isFirst: boolean): Eventually<RowsResponse> | undefined => {
     if (chunk === undefined) {
       const fits = add(encoder.end());
-      return fits ? await wholeResponse(pieces, size, { headers, format, cached }) : toLong(undefined);
+      return fits ? wholeResponse(pieces, size, { headers, format, cached, tagOfData }) : toLong(undefined);
     }
     const [first, rest] = isFirst ? firstRows(chunk, rows.columns) : [chunk, undefined];
     if (!add(encoder.encode(first))) return toLong({ encoder, chunk: rest });
     if (rest !== undefined && !add(encoder.encode(rest))) return toLong({ encoder, chunk: undefined });
-  }
+    return undefined;
+  };
+  const addFrom = (isFirst: boolean): Eventually<RowsResponse> => {
+    for (let first = isFirst; ; first = false) {
+      const chunk = rows.next();
+      if (chunk instanceof Promise) return chunk.then((found) => addChunk(found, first) ?? addFrom(false));
+      const response = addChunk(chunk, first);
+      if (response !== undefined) return response;
+    }
+  };
+  return addFrom(true);
 }
 
 function longResponse(

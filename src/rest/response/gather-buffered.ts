@@ -2,7 +2,6 @@ import type { ReadResult } from "../../calls/run-endpoint.ts";
 import type { Encoder } from "../../formats/format.ts";
 import type { Spool } from "../../spool/spool.ts";
 import type { GrowingFile, SpooledFile } from "../../spool/spooled-file.ts";
-import { openLongTag } from "./long-tag.ts";
 
 /** A larger response is buffered in a file, so that many slow clients do not fill the memory. */
 const IN_MEMORY_BYTES = 16 * 1024 * 1024;
@@ -10,7 +9,7 @@ const IN_MEMORY_BYTES = 16 * 1024 * 1024;
 /** Encoded rows, buffered to learn their length: in memory, in a file, or too many for either. */
 export type BufferedRows =
   | { readonly kind: "in-memory"; readonly pieces: readonly Uint8Array[]; readonly size: number }
-  | { readonly kind: "in-file"; readonly file: SpooledFile; readonly tag: string }
+  | { readonly kind: "in-file"; readonly file: SpooledFile }
   /** In this order: the file, if any; the pieces; the remaining rows, unless `allEncoded`. */
   | {
       readonly kind: "too-many";
@@ -30,7 +29,6 @@ export async function gatherBuffered(
   encoder: Encoder,
   { maxBytes, spool, next }: BufferingOptions,
 ): Promise<BufferedRows> {
-  const tag = openLongTag();
   const pieces: Uint8Array[] = [];
   let size = 0;
   let file: GrowingFile | undefined;
@@ -42,7 +40,6 @@ export async function gatherBuffered(
       for (let piece = pieces[0]; piece !== undefined; piece = pieces[0]) {
         await file.append(piece);
         pieces.shift();
-        await tag.add(piece);
       }
       return true;
     } catch {
@@ -71,6 +68,6 @@ export async function gatherBuffered(
     await file?.finish().close();
     throw error;
   }
-  if (file !== undefined) return { kind: "in-file", file: file.finish(), tag: tag.end() };
+  if (file !== undefined) return { kind: "in-file", file: file.finish() };
   return { kind: "in-memory", pieces, size };
 }

@@ -1,6 +1,6 @@
 import type { PageOfRows } from "../../calls/run-endpoint.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
-import type { FileFormat } from "../../formats/format.ts";
+import type { Format } from "../../formats/format.ts";
 import { type CorsPolicy, variesByOrigin } from "../../http/cors.ts";
 import { canonicalHeaderName } from "../../params/parameter.ts";
 import { nextLink } from "../next-link.ts";
@@ -90,7 +90,7 @@ export function nextPage(page: PageOfRows | undefined, url: string): string {
 }
 
 /** Makes browsers save the file under this name. */
-export function attachmentHeaders(endpoint: Pick<Endpoint, "route">, { name }: FileFormat): HeaderList {
+export function attachmentHeaders(endpoint: Pick<Endpoint, "route">, { name }: Pick<Format, "name">): HeaderList {
   return ["Content-Disposition", `attachment; filename="${fileNameOf(endpoint)}.${name}"`];
 }
 

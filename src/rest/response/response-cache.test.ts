@@ -13,22 +13,26 @@ const responseOf = (size: number): WholeResponse => ({
   compressedBodies: undefined,
   cached: undefined,
 });
-const current: Rows["watch"] = () => Promise.resolve(() => true);
+const watching =
+  (isUnchanged: () => boolean): Rows["watch"] =>
+  () =>
+    Promise.resolve({ version: "1", isUnchanged });
+const current = watching(() => true);
 
 /** Offers twice, as two requests would. */
 async function offerTwice(cache: ResponseCache, key: string, response: WholeResponse, watch = current): Promise<void> {
-  cache.offer(key, response, watch);
-  cache.offer(key, response, watch);
+  cache.offer(key, response.size, watch, () => response);
+  cache.offer(key, response.size, watch, () => response);
   await watch();
 }
 
 test("a response is cached at its second request", async () => {
   const cache = openResponseCache();
   const response = responseOf(10);
-  cache.offer("a", response, current);
+  cache.offer("a", response.size, current, () => response);
   await current();
   expect(cache.find("a")).toBeUndefined();
-  cache.offer("a", response, current);
+  cache.offer("a", response.size, current, () => response);
   await current();
   expect(cache.find("a")).toBe(response);
   expect(cache.find("b")).toBeUndefined();
@@ -37,7 +41,12 @@ test("a response is cached at its second request", async () => {
 test("an entry whose data may have changed is removed for good", async () => {
   const cache = openResponseCache();
   let unchanged = true;
-  await offerTwice(cache, "a", responseOf(10), () => Promise.resolve(() => unchanged));
+  await offerTwice(
+    cache,
+    "a",
+    responseOf(10),
+    watching(() => unchanged),
+  );
   expect(cache.find("a")?.size).toBe(10);
   unchanged = false;
   expect(cache.find("a")).toBeUndefined();
@@ -48,7 +57,12 @@ test("an entry whose data may have changed is removed for good", async () => {
 test("a response is not cached if its data cannot be watched or has changed meanwhile", async () => {
   const cache = openResponseCache();
   await offerTwice(cache, "a", responseOf(10), () => Promise.resolve(undefined));
-  await offerTwice(cache, "b", responseOf(10), () => Promise.resolve(() => false));
+  await offerTwice(
+    cache,
+    "b",
+    responseOf(10),
+    watching(() => false),
+  );
   expect(cache.find("a")).toBeUndefined();
   expect(cache.find("b")).toBeUndefined();
 });

@@ -9,8 +9,8 @@ import type { WholeResponse } from "./whole-response.ts";
 export interface ResponseCache {
   /** The cached response, if it is still current. */
   find(key: string): WholeResponse | undefined;
-  /** Caches a response if it is small, was requested before, and changes to its data can be detected. */
-  offer(key: string, response: WholeResponse, watch: Rows["watch"]): void;
+  /** Caches a response of this size if it is small, was requested before, and changes to its data can be detected. */
+  offer(key: string, size: number, watch: Rows["watch"], responseOf: () => WholeResponse): void;
 }
 
 interface ResponseCacheEntry {
@@ -39,14 +39,15 @@ export function openResponseCache(limitBytes = MAX_BYTES): ResponseCache {
       entries.delete(key);
       return undefined;
     },
-    offer(key, response, watch) {
-      if (key.length > MAX_KEY_LENGTH || response.size > MAX_RESPONSE_BYTES) return;
+    offer(key, size, watch, responseOf) {
+      if (key.length > MAX_KEY_LENGTH || size > MAX_RESPONSE_BYTES) return;
       if (seen.get(key) === undefined) {
         seen.set(key, true);
         return;
       }
-      void watch().then((isCurrent) => {
-        if (isCurrent?.()) entries.set(key, { response, isCurrent });
+      const response = responseOf();
+      void watch().then((data) => {
+        if (data?.isUnchanged()) entries.set(key, { response, isCurrent: data.isUnchanged });
       });
     },
   };

@@ -77,7 +77,8 @@ function writeHead(result: EndpointResponse, { size, compressor }: BodyCoding, e
   const headers = [...result.headers, ...snapshotHeaders(result.cached), "X-Request-Id", requestId];
   if (tag !== undefined && isGetOrHead(request)) {
     // Compressed bytes may differ between versions of a compressor. The bytes of a stream are not known yet.
-    const isWeak = compressor !== undefined || result.kind === "long";
+    const isWeak =
+      compressor !== undefined || result.kind === "long" || (result.kind !== "unchanged" && result.hasWeakTag === true);
     headers.push("ETag", isWeak ? `W/"${tag}"` : `"${tag}"`);
   }
   if (result.kind === "unchanged" || clientHas(result, request)) {

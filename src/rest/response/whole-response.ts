@@ -1,10 +1,10 @@
 import crypto from "node:crypto";
 import type { WrittenResponse } from "../../calls/run-write.ts";
+import { andThen, type Eventually } from "../../eventually.ts";
 import type { RowFormat } from "../../formats/format.ts";
 import { json } from "../../formats/json/json.ts";
 import type { Compressor } from "./compressors.ts";
 import type { CachedResponse, CachingRules, HeaderList } from "./headers.ts";
-import { openLongTag } from "./long-tag.ts";
 
 /** A successful response whose bytes are complete. Many requests may share one. */
 export interface WholeResponse {
@@ -21,6 +21,8 @@ export interface WholeResponse {
   readonly size: number;
   /** The ETag of these bytes, without quotes. Undefined: clients must not store the response. */
   readonly tag: string | undefined;
+  /** The tag stands for the data: its rows may be in other bytes, such as Arrow batches of other sizes. */
+  readonly hasWeakTag?: boolean;
   /** The compressed bodies so far. Undefined if compression is not worthwhile. */
   readonly compressedBodies: Map<Compressor, Promise<Uint8Array>> | undefined;
   readonly cached: CachedResponse | undefined;
@@ -31,7 +33,7 @@ export interface WholeResponse {
 
 /** Smaller bodies fit in one packet anyway. */
 const MIN_COMPRESSED_BYTES = 1024;
-/** Longer bodies get a tag from `openLongTag`, which is faster. */
+/** Hashing a longer body would take a tenth of its time and more. Its tag comes from the version of its data. */
 const MAX_HASHED_BYTES = 256 * 1024;
 /** 132 bits. */
 const TAG_LENGTH = 22;
@@ -40,24 +42,34 @@ const MAX_JOINED_BYTES = 64 * 1024;
 const MAX_TEXT_BYTES = 1024;
 const NOTHING = new Uint8Array(0);
 
-export async function wholeResponse(
+export interface WholeOptions extends Pick<WholeResponse, "headers" | "cached"> {
+  readonly format: RowFormat;
+  /** A tag for the version of the data and the request. Undefined if the version is unknown. */
+  readonly tagOfData: () => Promise<string | undefined>;
+}
+
+export function wholeResponse(
   pieces: readonly Uint8Array[],
   size: number,
-  { headers, format, cached }: Pick<WholeResponse, "headers" | "cached"> & { readonly format: RowFormat },
-): Promise<WholeResponse> {
+  { headers, format, cached, tagOfData }: WholeOptions,
+): Eventually<WholeResponse> {
   // One piece needs only one call to send.
   const body = pieces.length > 1 && size <= MAX_JOINED_BYTES ? [Buffer.concat(pieces, size)] : pieces;
-  return {
+  const isHashed = cached?.tag === undefined && size <= MAX_HASHED_BYTES;
+  const tagging =
+    cached?.tag ?? (isHashed ? tagOf(body.length === 1 ? (body[0] ?? NOTHING) : Buffer.concat(body)) : tagOfData());
+  return andThen(tagging, (tag) => ({
     kind: "whole",
     headers,
     contentType: format.contentType,
     body,
     text: body.length === 1 && size <= MAX_TEXT_BYTES ? latin1(body[0] ?? NOTHING) : undefined,
     size,
-    tag: cached?.tag ?? (await tagOfBody(body, size)),
+    tag,
+    hasWeakTag: cached?.tag === undefined && !isHashed,
     cached,
     compressedBodies: format.compressible && size > MIN_COMPRESSED_BYTES ? new Map() : undefined,
-  };
+  }));
 }
 
 /** The response to a write. */
@@ -96,21 +108,10 @@ function latin1({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
 }
 
-function tagOfBody(body: readonly Uint8Array[], size: number): string | Promise<string> {
-  if (size > MAX_HASHED_BYTES) return longTagOf(body);
-  return tagOf(body.length === 1 ? (body[0] ?? NOTHING) : Buffer.concat(body));
-}
-
 /** A hash of these bytes, for an ETag. */
 export function tagOf(bytes: Uint8Array): string {
   // `crypto.hash` was added in Node 20.12. It takes half the time for a short body.
   if (crypto.hash === undefined)
     return crypto.createHash("sha256").update(bytes).digest("base64url").slice(0, TAG_LENGTH);
   return crypto.hash("sha256", bytes, "base64url").slice(0, TAG_LENGTH);
-}
-
-async function longTagOf(pieces: readonly Uint8Array[]): Promise<string> {
-  const tag = openLongTag();
-  for (const piece of pieces) await tag.add(piece);
-  return tag.end();
 }

@@ -7,6 +7,8 @@ import { resultColumns } from "./logical-type.ts";
 import { isLong, type LongRows, loadRows, piecesOf } from "./long-values.ts";
 
 export interface HeldOptions {
+  /** The columns of the result, if they are known already. */
+  readonly columns?: readonly Column[];
   readonly total: number | undefined;
   /** The part of the result that is wanted. */
   readonly window: Window;
@@ -30,7 +32,7 @@ export const EVERYTHING: Window = { limit: undefined, offset: 0 };
 /** The rows of a complete result, which no longer needs its connection. */
 export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows {
   const { total, window, signal, watch, maxValueBytes } = options;
-  const columns = resultColumns(result);
+  const { columns = resultColumns(result) } = options;
   const loader = openWindowLoader(window, { columns, maxValueBytes });
   const chunkCount = duckdb.result_chunk_count(result);
   const loaded: (Chunk | LongRows)[] = [];
@@ -52,7 +54,7 @@ export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows 
       columns,
       total,
       watch,
-      async next() {
+      next() {
         if (reader.aborted) throw reader.reason;
         const piece = pieces?.next().value;
         if (piece !== undefined) return piece;
@@ -61,7 +63,7 @@ export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows 
         pieces = piecesOf(found, columns, maxValueBytes);
         return pieces.next().value;
       },
-      async close() {
+      close() {
         index = Number.POSITIVE_INFINITY;
         pieces = undefined;
       },

@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../../failure.ts";
 import type { Chunk } from "../../../result/chunk.ts";
-import { NOT_WATCHED, type Rows } from "../../rows.ts";
+import type { Rows } from "../../rows.ts";
 import type { Session } from "../session/session.ts";
 import { type HeldOptions, openWindowLoader, type Pieces } from "./held-rows.ts";
 import { resultColumns } from "./logical-type.ts";
@@ -15,7 +15,7 @@ export class StreamFailed extends Error {
   }
 }
 
-export interface StreamOptions extends Omit<HeldOptions, "watch"> {
+export interface StreamOptions extends HeldOptions {
   /** Whether other queries wait for a slot. */
   readonly isCrowded: () => boolean;
   /** Converts an error into a failure. */
@@ -77,7 +77,7 @@ export async function streamRows(session: Session, result: duckdb.Result, option
   return {
     columns,
     total: options.total,
-    watch: NOT_WATCHED,
+    watch: options.watch,
     async next() {
       if (options.signal.aborted) throw options.signal.reason;
       const piece = pieces?.next().value;

@@ -22,6 +22,8 @@ export interface DependencyFinder {
   of(statement: Statement): Promise<Dependencies>;
   /** What is known about an SQL string so far. */
   known(sql: string): Dependencies | undefined;
+  /** Whether a query is known to read only tables of Eider's own databases. If unknown, inspects it for the next call. */
+  readsOwnTables(statement: Statement): boolean;
   /** Call it when all names, or these (in lower case), may refer to other things than before. */
   forget(names?: readonly string[]): void;
 }
@@ -58,26 +60,33 @@ export function dependencyFinder(inspection: QueryInspection): DependencyFinder 
     });
   }
 
+  function of(statement: Statement): Promise<Dependencies> {
+    const { sql } = statement;
+    const known = found.get(sql);
+    if (known !== undefined) return Promise.resolve(known);
+    const running = pending.get(sql);
+    if (running !== undefined) return running;
+    const work = inspectQuery(statement)
+      .catch(() => UNKNOWN)
+      .then((dependencies) => {
+        if (pending.get(sql) === work) {
+          pending.delete(sql);
+          found.set(sql, dependencies);
+        }
+        return dependencies;
+      });
+    pending.set(sql, work);
+    return work;
+  }
+
   return {
-    of(statement) {
-      const { sql } = statement;
-      const known = found.get(sql);
-      if (known !== undefined) return Promise.resolve(known);
-      const running = pending.get(sql);
-      if (running !== undefined) return running;
-      const work = inspectQuery(statement)
-        .catch(() => UNKNOWN)
-        .then((dependencies) => {
-          if (pending.get(sql) === work) {
-            pending.delete(sql);
-            found.set(sql, dependencies);
-          }
-          return dependencies;
-        });
-      pending.set(sql, work);
-      return work;
-    },
+    of,
     known: (sql) => found.get(sql),
+    readsOwnTables(statement) {
+      const known = found.get(statement.sql);
+      if (known === undefined) void of(statement);
+      return known?.tables !== undefined;
+    },
     forget(names) {
       if (names === undefined) found.clear();
       // The SQL may name a view on the table instead.

@@ -1,6 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
+import type { Eventually } from "../../../eventually.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { StopSignal, Window } from "../../engine.ts";
+import type { EngineOptions, StopSignal, Window } from "../../engine.ts";
 import type { Rows } from "../../rows.ts";
 import type { StreamOptions } from "../load/streamed-rows.ts";
 import type { Session } from "../session/session.ts";
@@ -17,11 +18,14 @@ export interface ReadContext {
   readonly total: Total;
   readonly signal: StopSignal;
   readonly maxValueBytes: number;
+  readonly residentBytes: EngineOptions["residentBytes"];
+  /** Whether a query is known to read only tables of Eider's own databases. */
+  readonly readsOwnTables: (query: Statement) => boolean;
   readonly stream: Pick<StreamOptions, "isCrowded" | "failureOf">;
   readonly totals: TotalCache;
   readonly watch: Rows["watch"];
   /** Opens a second session if a slot is free. */
-  readonly sibling: () => Promise<Session> | undefined;
+  readonly sibling: () => Eventually<Session> | undefined;
   /** Opens the transaction and runs the leading statements, unless that is done. */
   start(): Promise<void>;
   /** Rolls back and opens a new transaction. */

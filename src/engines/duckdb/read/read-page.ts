@@ -3,6 +3,7 @@ import type { Statement } from "../../../sql/statement.ts";
 import type { Rows } from "../../rows.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { countRows, type ReadContext } from "./read-context.ts";
+import { noteSize } from "./read-small.ts";
 import { windowedQuery } from "./windowed-query.ts";
 
 /** A page and, if wanted, the total number of rows, both from the same data. */
@@ -23,6 +24,9 @@ export async function readPage(context: ReadContext, limit: number): Promise<Row
         ? ((await readWithCachedTotal(context, page)) ?? (await readConcurrently(context, page)))
         : undefined) ?? (await readCounted(context, page, { limit, expectsFull })))
     : { result: await session.execute(page), total: total.kind === "known" ? total.rows : undefined };
+  if (!needsTotal && window.offset === 0 && duckdb.row_count(result) < limit) {
+    noteSize(hints, last.sql, duckdb.row_count(result));
+  }
   await session.end();
   return heldRows(result, { total: totalRows, window: EVERYTHING, signal, watch, maxValueBytes });
 }
@@ -87,7 +91,10 @@ async function readCounted(
   let result = await session.execute(page);
   const found = duckdb.row_count(result);
   if (found < limit && (found > 0 || window.offset === 0)) {
-    if (window.offset === 0) hints.fullPages.delete(last.sql);
+    if (window.offset === 0) {
+      hints.fullPages.delete(last.sql);
+      noteSize(hints, last.sql, found);
+    }
     return { result, total: window.offset + found };
   }
   if (limit > 0) hints.fullPages.set(last.sql, true);

@@ -1,3 +1,4 @@
+import type { Eventually } from "../../../eventually.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Read } from "../../engine.ts";
@@ -37,12 +38,20 @@ export function readTransactionOf({ statements }: Read, session: Session): ReadT
 }
 
 /** A template that pages itself has a statement of its own for the total; its rows are counted before anything else. */
-export async function totalOf(read: Read, session: Session, transaction: ReadTransaction): Promise<Total> {
+export function totalOf(read: Read, session: Session, transaction: ReadTransaction): Eventually<Total> {
   if (read.totalOf === undefined) return { kind: "none" };
   if (read.totalOf === read.statements) return { kind: "own" };
   const leading = read.totalOf.slice(0, -1);
   const counted = read.totalOf.at(-1);
-  if (counted === undefined) return { kind: "none" };
+  return counted === undefined ? { kind: "none" } : countSeparately(read, { leading, counted }, session, transaction);
+}
+
+async function countSeparately(
+  read: Read,
+  { leading, counted }: { readonly leading: readonly Statement[]; readonly counted: Statement },
+  session: Session,
+  transaction: ReadTransaction,
+): Promise<Total> {
   if (leading.every((statement, index) => isSameStatement(statement, read.statements[index]))) {
     await transaction.start();
     return { kind: "known", rows: await countRows(session, counted) };

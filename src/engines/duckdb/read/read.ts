@@ -5,6 +5,7 @@ import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import type { QueryHints } from "./query-hints.ts";
 import type { ReadContext } from "./read-context.ts";
 import { readPage } from "./read-page.ts";
+import { readSmall } from "./read-small.ts";
 import { readStream } from "./read-stream.ts";
 import { readTransactionOf, totalOf } from "./read-transaction.ts";
 
@@ -14,30 +15,54 @@ const MAX_HELD_PAGE_ROWS = 20_000;
 /** Whether the rows will be held as a whole. False if unknown. */
 export function willBeHeld({ statements, window }: Read, hints: QueryHints): boolean {
   if (window?.limit !== undefined && window.limit <= MAX_HELD_PAGE_ROWS) return true;
-  return hints.small.get(statements.at(-1)?.sql ?? "") === true;
+  const size = hints.size.get(statements.at(-1)?.sql ?? "");
+  return size === "few" || size === "few-but-costly";
 }
 
 /** Reads with the fewest native calls: one for a look-up that fits its page. */
 export async function readRows(
   read: Read,
-  dependencies: Pick<ReadContext, "session" | "hints" | "stream" | "totals" | "watch" | "sibling" | "maxValueBytes">,
+  dependencies: Omit<ReadContext, "last" | "window" | "total" | "signal" | "start" | "restart">,
 ): Promise<Rows> {
-  const { session } = dependencies;
+  const { session, hints, stream, totals, watch, sibling, maxValueBytes, residentBytes, readsOwnTables } = dependencies;
   const transaction = readTransactionOf(read, session);
-  const context: Omit<ReadContext, "total"> = {
-    ...dependencies,
-    ...transaction,
-    window: read.window ?? EVERYTHING,
-    signal: read.signal,
+  const { last, start, restart } = transaction;
+  const { signal, window = EVERYTHING } = read;
+  const counting = totalOf(read, session, transaction);
+  const total = counting instanceof Promise ? await counting : counting;
+  // Written out: an object with spread members is slow to create.
+  const context: ReadContext = {
+    session,
+    hints,
+    stream,
+    totals,
+    watch,
+    sibling,
+    maxValueBytes,
+    residentBytes,
+    readsOwnTables,
+    last,
+    start,
+    restart,
+    window,
+    signal,
+    total,
   };
-  const total = await totalOf(read, session, transaction);
-  if (read.statements.length > 1) await context.start();
-  const { limit } = context.window;
+  if (read.statements.length > 1) await start();
+  const { limit } = window;
   const isHeldPage = limit !== undefined && limit <= MAX_HELD_PAGE_ROWS;
-  return (
-    (await (isHeldPage ? readPage({ ...context, total }, limit) : readStream({ ...context, total }))) ??
-    (await readAlone({ ...context, total }))
-  );
+  if (isSmall(context, isHeldPage)) {
+    const rows = await readSmall(context);
+    if (rows !== undefined) return rows;
+  }
+  return (await (isHeldPage ? readPage(context, limit) : readStream(context))) ?? (await readAlone(context));
+}
+
+/** A page needs a LIMIT anyway, unless the query is run without one. */
+function isSmall({ hints, last, residentBytes }: ReadContext, isHeldPage: boolean): boolean {
+  const size = hints.size.get(last.sql);
+  if (isHeldPage) return size === "few" && residentBytes !== undefined;
+  return size === "few" || size === "few-but-costly";
 }
 
 /** For statements that cannot be a sub-query. Their results are small; the window is applied afterwards. */

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { answerOf, failureOf, pageOf, readOf, statement, testEngine } from "../../../../test/suites/duckdb-engine.ts";
 import { until } from "../../../../test/until.ts";
 import { RequestFailure } from "../../../failure.ts";
+import { integerValue } from "../../../sql/statement.ts";
 import type { StopSignal } from "../../engine.ts";
 import { NOT_WATCHED, type Rows } from "../../rows.ts";
 import { NEVER_STOPPED, openStop } from "../../stop.ts";
@@ -212,15 +213,30 @@ test("each caller reads long results separately, as a whole", async () => {
   expect(t.engine.activity()).toEqual({ running: 0, waiting: 0 });
 });
 
+test("the version of rows: of the query, its values and its tables", async () => {
+  await using t = await testEngine(SETUP);
+  const versionOf = async (sql: string, ...values: readonly number[]) => {
+    const rows = await t.engine.read(pageOf([statement(sql, ...values.map(integerValue))], 10));
+    return (await rows.watch())?.version;
+  };
+  const version = await versionOf("SELECT id FROM t WHERE id > $1", 1);
+  expect(version).toBeTypeOf("string");
+  expect(await versionOf("SELECT id FROM t WHERE id > $1", 1)).toBe(version);
+  expect(await versionOf("SELECT id FROM t WHERE id > $1", 2)).not.toBe(version);
+  expect(await versionOf("SELECT id FROM t WHERE id >= $1", 1)).not.toBe(version);
+  await t.sql("UPDATE t SET id = 8", ["t"]);
+  expect(await versionOf("SELECT id FROM t WHERE id > $1", 1)).not.toBe(version);
+});
+
 test("rows tell whether they are still what the same read would give", async () => {
   await using t = await testEngine(`${SETUP}; ATTACH ':memory:' AS other; CREATE TABLE other.o AS SELECT 1 AS id`);
   const rows = await t.engine.read(pageOf([statement("SELECT id FROM t")], 10));
-  const isCurrent = await rows.watch();
-  expect(isCurrent?.()).toBe(true);
+  const data = await rows.watch();
+  expect(data?.isUnchanged()).toBe(true);
   await t.sql("CREATE TABLE u AS SELECT 1 AS id", ["u"]);
-  expect(isCurrent?.()).toBe(true);
+  expect(data?.isUnchanged()).toBe(true);
   await t.sql("UPDATE t SET id = 8", ["t"]);
-  expect(isCurrent?.()).toBe(false);
+  expect(data?.isUnchanged()).toBe(false);
   for (const sql of ["SELECT id FROM other.o", "SELECT now(), id FROM t", "SELECT random(), id FROM t"]) {
     const unknown = await t.engine.read(pageOf([statement(sql)], 10));
     expect(await unknown.watch()).toBeUndefined();

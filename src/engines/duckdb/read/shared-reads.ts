@@ -33,7 +33,7 @@ export function openSharedReads(): SharedReads {
   const executions = new Map<string, SharedExecution>();
   let sharedCount = 0;
 
-  async function startExecution(key: string, { signal, run }: SharedRead): Promise<Rows> {
+  function startExecution(key: string, { signal, run }: SharedRead): Promise<Rows> {
     const stop = openStop();
     const execution: SharedExecution = {
       result: run(stop.signal),
@@ -53,37 +53,46 @@ export function openSharedReads(): SharedReads {
       const isUnused = execution.callers === 0 || (signal.aborted && !isHeld(rows));
       if (isUnused) void rows.close();
     }, onEnd);
-    const rows = await waitFor(execution, signal);
-    if (isHeld(rows)) return rows.fromStart(signal);
-    // A stream is not shared. It ends with the caller that started it.
-    signal.addEventListener("abort", () => stop.abort(signal.reason));
-    return rows;
+    return waitFor(execution, signal, (rows) => {
+      if (isHeld(rows)) return rows.fromStart(signal);
+      // A stream is not shared. It ends with the caller that started it.
+      signal.addEventListener("abort", () => stop.abort(signal.reason));
+      return rows;
+    });
+  }
+
+  async function join(execution: SharedExecution, { signal, run, mayShare }: SharedRead): Promise<Rows> {
+    if (execution.isClosedToOthers) return await run(signal);
+    const shared = await waitFor(execution, signal, (rows) => rows, mayShare());
+    if (shared === undefined || !isHeld(shared)) return await run(signal);
+    sharedCount++;
+    return shared.fromStart(signal);
   }
 
   return {
-    async read(key, options) {
-      const { signal, run } = options;
+    read(key, options) {
       const execution = executions.get(key);
-      if (execution === undefined) return await startExecution(key, options);
-      if (execution.isClosedToOthers) return await run(signal);
-      const shared = await waitFor(execution, signal, options.mayShare());
-      if (shared === undefined || !isHeld(shared)) return await run(signal);
-      sharedCount++;
-      return shared.fromStart(signal);
+      return execution === undefined ? startExecution(key, options) : join(execution, options);
     },
     sharedCount: () => sharedCount,
   };
 }
 
 /**
- * The rows of an execution; undefined when `mayShare` resolves to false. Rejects when `signal` aborts; the other callers keep
- * waiting.
+ * What `take` returns for the rows of an execution; undefined when `mayShare` resolves to false. Rejects when `signal` aborts; the
+ * other callers keep waiting.
  */
-function waitFor(execution: SharedExecution, signal: StopSignal): Promise<Rows>;
-function waitFor(execution: SharedExecution, signal: StopSignal, mayShare: Promise<boolean>): Promise<Rows | undefined>;
+function waitFor(execution: SharedExecution, signal: StopSignal, take: (rows: Rows) => Rows): Promise<Rows>;
 function waitFor(
   execution: SharedExecution,
   signal: StopSignal,
+  take: (rows: Rows) => Rows,
+  mayShare: Promise<boolean>,
+): Promise<Rows | undefined>;
+function waitFor(
+  execution: SharedExecution,
+  signal: StopSignal,
+  take: (rows: Rows) => Rows,
   mayShare?: Promise<boolean>,
 ): Promise<Rows | undefined> {
   execution.callers++;
@@ -111,7 +120,7 @@ function waitFor(
       execution.result.then(
         (rows) => {
           leave();
-          resolve(rows);
+          resolve(take(rows));
         },
         (error: unknown) => {
           leave();

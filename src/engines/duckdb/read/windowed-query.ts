@@ -13,9 +13,14 @@ export async function windowedQuery(
 ): Promise<Statement | undefined> {
   const form = hints.form.get(query.sql);
   if (form === "alone") return undefined;
-  const extended = form === "wrapped" ? undefined : extendQuery(query, window);
+  const { limit, offset } = window;
+  // A client can ask for a thousand different limits, and each text is another prepared statement.
+  const isLimitBound = limit !== undefined && hints.limit.get(query.sql) !== limit;
+  if (isLimitBound) hints.limit.set(query.sql, limit);
+  const queryWindow = { limit, offset, isLimitBound };
+  const extended = form === "wrapped" ? undefined : extendQuery(query, queryWindow);
   if (extended !== undefined && (await preparesAsSelect(extended, session))) return extended;
-  const wrapped = wrapQuery(query, window);
+  const wrapped = wrapQuery(query, queryWindow);
   if (await preparesAsSelect(wrapped, session)) {
     hints.form.set(query.sql, "wrapped");
     return wrapped;

@@ -9,8 +9,8 @@ import { isDurable } from "../messages.ts";
 export interface Cancellation {
   /** Throws the reason once cancelled. */
   check(): void;
-  /** Sets the listener, which is called on cancellation, or at once if already cancelled. Undefined removes it. */
-  listen(listener: (() => void) | undefined): void;
+  /** Sets the listener, which is called with the reason on cancellation, or at once if already cancelled. Undefined removes it. */
+  listen(listener: ((reason: unknown) => void) | undefined): void;
   cancel(reason: unknown): void;
   /** Removes all listeners when the read or write is over. */
   end(): void;
@@ -18,12 +18,12 @@ export interface Cancellation {
 
 export function cancellationOf(signal: StopSignal, onEnd: () => void = () => {}): Cancellation {
   let cause: { readonly reason: unknown } | undefined = signal.aborted ? { reason: signal.reason } : undefined;
-  let listener: (() => void) | undefined;
+  let listener: ((reason: unknown) => void) | undefined;
 
   function cancel(reason: unknown): void {
     if (cause !== undefined) return;
     cause = { reason };
-    listener?.();
+    listener?.(reason);
   }
   const onAbort = (): void => cancel(signal.reason);
   if (cause === undefined) signal.addEventListener("abort", onAbort);
@@ -34,7 +34,7 @@ export function cancellationOf(signal: StopSignal, onEnd: () => void = () => {})
     },
     listen(next) {
       listener = next;
-      if (cause !== undefined) listener?.();
+      if (cause !== undefined) listener?.(cause.reason);
     },
     cancel,
     end() {
@@ -68,33 +68,35 @@ export async function interruptUnlessDone<T>(
   cancellation: Cancellation,
   call: () => Promise<T>,
 ): Promise<T> {
-  cancellation.check();
-  let repeat: NodeJS.Timeout | undefined;
-  cancellation.listen(() => {
-    duckdb.interrupt(connection);
-    repeat = setInterval(() => duckdb.interrupt(connection), INTERRUPT_INTERVAL_MS);
-  });
+  const stopInterrupting = interruptOnCancel(connection, cancellation);
   try {
     return await call();
   } catch (error) {
     if (!isDurable(error)) cancellation.check();
     throw error;
   } finally {
+    stopInterrupting();
+  }
+}
+
+/** Interrupts native calls on a connection when cancelled, until the returned function is called. Throws if already cancelled. */
+export function interruptOnCancel(connection: duckdb.Connection, cancellation: Cancellation): () => void {
+  cancellation.check();
+  let repeat: NodeJS.Timeout | undefined;
+  cancellation.listen(() => {
+    duckdb.interrupt(connection);
+    repeat = setInterval(() => duckdb.interrupt(connection), INTERRUPT_INTERVAL_MS);
+  });
+  return () => {
     cancellation.listen(undefined);
     clearInterval(repeat);
-  }
+  };
 }
 
 /** Waits for shared work: when cancelled, only this caller stops waiting. */
 export function waitUnlessCancelled<T>(cancellation: Cancellation, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    cancellation.listen(() => {
-      try {
-        cancellation.check();
-      } catch (reason) {
-        reject(reason);
-      }
-    });
+    cancellation.listen(reject);
     // Remove the listener before the caller continues: its next step sets its own.
     work.finally(() => cancellation.listen(undefined)).then(resolve, reject);
   });

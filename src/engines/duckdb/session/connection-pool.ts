@@ -1,5 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { type Lru, openLru } from "../../../bounded/lru.ts";
+import type { Eventually } from "../../../eventually.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { DataVersions } from "./data-versions.ts";
 import type { SessionSettings } from "./session-settings.ts";
@@ -13,7 +14,7 @@ export interface PooledConnection {
 
 export interface ConnectionPool {
   readonly versions: DataVersions;
-  take(): Promise<PooledConnection>;
+  take(): Eventually<PooledConnection>;
   /** Returns a connection to the pool. It must have no open transaction. */
   giveBack(connection: PooledConnection): void;
   /** Takes back a connection that must not be used again. */
@@ -107,6 +108,20 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
     else connection.statements.deleteWhere((sql) => mentions(sql, names));
   }
 
+  function lend(connection: Connection): void {
+    lent.add(connection);
+    catchUp(connection);
+  }
+
+  async function prepareToLend(found: Connection | undefined): Promise<Connection> {
+    const connection = found ?? (await connect());
+    lend(connection);
+    if (connection.appliedSettings !== settings.count()) {
+      connection.appliedSettings = await settings.apply(connection.native, connection.appliedSettings);
+    }
+    return connection;
+  }
+
   function disconnect(connection: PooledConnection): void {
     connection.statements.clear();
     duckdb.disconnect_sync(connection.native);
@@ -123,13 +138,10 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
 
   return {
     versions,
-    async take() {
-      const connection = idle.pop() ?? (await connect());
-      lent.add(connection);
-      catchUp(connection);
-      if (connection.appliedSettings !== settings.count()) {
-        connection.appliedSettings = await settings.apply(connection.native, connection.appliedSettings);
-      }
+    take() {
+      const connection = idle.pop();
+      if (connection?.appliedSettings !== settings.count()) return prepareToLend(connection);
+      lend(connection);
       return connection;
     },
     giveBack(connection) {

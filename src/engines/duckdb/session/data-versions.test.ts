@@ -32,3 +32,29 @@ test("a write of unknown extent changes everything, queries without tables too",
   expect(versions.unchangedSince(moment, ["a"])).toBe(false);
   expect(versions.unchangedSince(moment, [])).toBe(false);
 });
+
+test("only a write that may change columns changes the schema", () => {
+  const versions = dataVersions();
+  const moment = versions.now();
+  versions.beginWrite(["a"])();
+  expect(versions.schemaUnchangedSince(moment)).toBe(true);
+  for (const begin of [() => versions.beginWrite("all"), () => versions.beginWrite(["a"], true)]) {
+    const before = versions.now();
+    const written = begin();
+    expect(versions.schemaUnchangedSince(before)).toBe(false);
+    written();
+    expect(versions.schemaUnchangedSince(before)).toBe(false);
+    expect(versions.schemaUnchangedSince(versions.now())).toBe(true);
+  }
+});
+
+test("the last change of tables, which is also that of unknown tables", () => {
+  const versions = dataVersions();
+  const none = versions.lastChange(["a", "b"]);
+  versions.beginWrite(["a"])();
+  const changed = versions.lastChange(["a", "b"]);
+  expect(changed).not.toBe(none);
+  expect(versions.lastChange(["b"])).toBe(none);
+  versions.beginWrite("all")();
+  expect(versions.lastChange(["b"])).toBeGreaterThan(changed);
+});

@@ -7,10 +7,17 @@ export interface DataVersions {
   now(): number;
   /** Whether the tables (by short names) are unchanged. False during a write to them: commits are visible before they return. */
   unchangedSince(moment: number, tables: readonly string[]): boolean;
+  /** The last change of these tables, or of unknown ones. */
+  lastChange(tables: readonly string[]): number;
+  /** Whether no write can have changed the columns of a table. */
+  schemaUnchangedSince(moment: number): boolean;
   /** Whether no table has changed since, and no write is running. */
   quietSince(moment: number): boolean;
-  /** Call it before a write to these tables commits (`all`: unknown tables), and the returned function after it. */
-  beginWrite(tables: readonly string[] | "all"): () => void;
+  /**
+   * Call it before a write to these tables commits (`all`: unknown tables), and the returned function after it. `changesSchema`:
+   * it may also create, alter or drop tables and views.
+   */
+  beginWrite(tables: readonly string[] | "all", changesSchema?: boolean): () => void;
 }
 
 /**
@@ -27,6 +34,8 @@ export function dataVersions(): DataVersions {
   let allChangedAt = 0;
   let writers = 0;
   let writersOfAll = 0;
+  let schemaChangedAt = 0;
+  let schemaWriters = 0;
   const changedAt = new Map<string, number>();
   const writersOf = new Map<string, number>();
 
@@ -43,14 +52,20 @@ export function dataVersions(): DataVersions {
       if (allChangedAt > moment || writersOfAll > 0) return false;
       return tables.every((table) => (changedAt.get(table) ?? 0) <= moment && (writersOf.get(table) ?? 0) === 0);
     },
+    lastChange: (tables) => Math.max(allChangedAt, ...tables.map((table) => changedAt.get(table) ?? 0)),
+    schemaUnchangedSince: (moment) => schemaChangedAt <= moment && schemaWriters === 0,
     quietSince: (moment) => clock === moment && writers === 0,
-    beginWrite(tables) {
+    beginWrite(tables, changesSchema = tables === "all") {
       count(tables, 1);
+      if (changesSchema) schemaWriters++;
       return () => {
         clock++;
         if (tables === "all") allChangedAt = clock;
         else for (const table of tables) changedAt.set(table, clock);
         count(tables, -1);
+        if (!changesSchema) return;
+        schemaChangedAt = clock;
+        schemaWriters--;
       };
     },
   };

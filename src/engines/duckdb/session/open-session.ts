@@ -1,140 +1,148 @@
 import duckdb from "@duckdb/node-bindings";
-import { errorMessage } from "../../../error-message.ts";
+import type { Eventually } from "../../../eventually.ts";
+import type { Column } from "../../../result/column.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import { isDurable } from "../messages.ts";
-import { bindValues, hasLongValues, type ParameterType, parameterTypes } from "./bind-values.ts";
-import { type Cancellation, interruptible, interruptUnlessDone } from "./cancellation.ts";
+import { resultColumns } from "../load/logical-type.ts";
+import { isDurable, isOutOfMemory } from "../messages.ts";
+import { bindValues, hasLongValues } from "./bind-values.ts";
+import { interruptible, interruptOnCancel } from "./cancellation.ts";
 import { closeStream, hasRows } from "./close-stream.ts";
-import type { ConnectionPool } from "./connection-pool.ts";
-import { prepareParts } from "./prepare-parts.ts";
+import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
+import { factsOf, openPreparer } from "./prepare.ts";
 import type { Session } from "./session.ts";
 import type { SlotRequest, Slots } from "./slots.ts";
-import { CHANGES_NAMES, CHANGES_ROWS, LEAVES_NOTHING, MAKES_TEMPORARY, RUNS_ONCE } from "./statement-kinds.ts";
+import { openTransaction, type TransactionOptions } from "./transaction.ts";
 
-/** The data version at which statements without parameters were planned. */
-const plannedAt = new WeakMap<duckdb.PreparedStatement, number>();
 const MAX_PLANS = 3;
+const WATCH_EVERY_MS = 20;
 
-/** The parameter types of statements that change rows. */
-const parameterTypesOf = new WeakMap<duckdb.PreparedStatement, readonly ParameterType[]>();
+type Execute = (statement: duckdb.PreparedStatement) => Promise<duckdb.Result>;
 
-export interface SessionOptions {
+export interface SessionOptions extends TransactionOptions {
   readonly pool: ConnectionPool;
   readonly slots: Slots;
   readonly request: SlotRequest;
-  readonly cancellation: Cancellation;
-  /** Called when a commit is durable but DuckDB's checkpoint after it failed. */
-  readonly onCheckpointFailed: (error: unknown) => void;
 }
 
 /** The caller has taken a slot; the session releases it, and ends the cancellation. */
-export async function openSession(options: SessionOptions): Promise<Session> {
+export function openSession(options: SessionOptions): Eventually<Session> {
+  const { pool, slots, request } = options;
+  const taken = pool.take();
+  if (!(taken instanceof Promise)) return sessionOver(taken, options);
+  return taken.then(
+    (connection) => sessionOver(connection, options),
+    (error: unknown) => {
+      slots.release(request);
+      slots.leave(request);
+      throw error;
+    },
+  );
+}
+
+function sessionOver(connection: PooledConnection, options: SessionOptions): Session {
   const { pool, slots, request, cancellation } = options;
-  const connection = await pool.take().catch((error: unknown) => {
-    slots.release(request);
-    slots.leave(request);
-    throw error;
-  });
   const { native, statements } = connection;
-  /** Statements that were planned in the open transaction. */
-  let plannedInside = new WeakSet<duckdb.PreparedStatement>();
+  const transaction = openTransaction(connection, options);
+  const { prepare, isPlanCurrent, destroyUncached } = openPreparer(connection, {
+    transaction,
+    versions: pool.versions,
+    cancellation,
+  });
   let holdsSlot = true;
-  let inTransaction = false;
-  let isReusable = true;
-  let changesNames = false;
-  /** A rollback drops temporary objects, a commit does not. */
-  let makesTemporary = false;
-  let hasWritten = false;
-  let ending: Promise<void> | undefined;
+  let hasEnded = false;
+  let ending: Eventually<void>;
   let last: Statement | undefined;
+  /** The prepared statement that ran last, and the moment before. */
+  let lastPrepared: duckdb.PreparedStatement | undefined;
+  let lastMoment = 0;
   /** A stream that has not been read to its end. */
   let openStream: duckdb.Result | undefined;
-  /** Prepared statements that are not cached. */
-  const uncached: duckdb.PreparedStatement[] = [];
 
-  async function prepare(sql: string): Promise<duckdb.PreparedStatement> {
-    const known = statements.get(sql);
-    if (known !== undefined && isPlanCurrent(known)) return known;
-    statements.delete(sql);
-    const moment = pool.versions.now();
-    try {
-      const statement = await interruptible(native, cancellation, () => duckdb.prepare(native, sql));
-      if (RUNS_ONCE.test(sql)) uncached.push(statement);
-      else statements.set(sql, statement);
-      if (duckdb.nparams(statement) === 0) plannedAt.set(statement, moment);
-      if (inTransaction) plannedInside.add(statement);
-      const type = duckdb.prepared_statement_type(statement);
-      if (CHANGES_ROWS.has(type)) parameterTypesOf.set(statement, parameterTypes(statement));
-      isReusable &&= LEAVES_NOTHING.has(type);
-      changesNames ||= CHANGES_NAMES.has(type);
-      makesTemporary ||= type === duckdb.StatementType.CREATE && MAKES_TEMPORARY.test(sql);
-      return statement;
-    } catch (error) {
-      if (!errorMessage(error).includes("Cannot prepare multiple statements")) throw error;
-      return await prepareExpanded(sql);
-    }
-  }
-
-  async function prepareExpanded(sql: string): Promise<duckdb.PreparedStatement> {
-    await begin();
-    changesNames = true;
-    makesTemporary = true;
-    return await prepareParts(native, sql, {
-      runPart: (part) => interruptible(native, cancellation, () => duckdb.execute_prepared(part)),
-      onPrepared: (part) => uncached.push(part),
-    });
-  }
-
-  /**
-   * Whether the plan of a statement matches the data. DuckDB replans a statement with parameters at each execution, and keeps
-   * the plan of one without. Such a plan depends on the column statistics at that time, and may miss later rows.
-   */
-  function isPlanCurrent(statement: duckdb.PreparedStatement): boolean {
-    const moment = plannedAt.get(statement);
-    return moment === undefined || plannedInside.has(statement) || (!hasWritten && pool.versions.quietSince(moment));
-  }
-
-  async function run(
-    statement: Statement,
-    execute: typeof duckdb.execute_prepared | typeof duckdb.execute_prepared_streaming,
-  ): Promise<duckdb.Result> {
+  function run(statement: Statement, execute: Execute): Promise<duckdb.Result> {
     last = statement;
+    const known = statements.get(statement.sql);
+    const facts = known && factsOf(known);
+    // DuckDB plans a query with parameters at each execution, so its plan is always current.
+    if (known !== undefined && facts?.isSelect === true && facts.plannedAt === undefined) {
+      return runPrepared(known, statement, execute);
+    }
+    return runCurrentPlan(statement, execute);
+  }
+
+  async function runCurrentPlan(statement: Statement, execute: Execute): Promise<duckdb.Result> {
     for (let tries = 1; ; tries++) {
       const prepared = await prepare(statement.sql);
-      const isSelect = duckdb.prepared_statement_type(prepared) === duckdb.StatementType.SELECT;
+      const facts = factsOf(prepared);
+      const isSelect = facts?.isSelect ?? duckdb.prepared_statement_type(prepared) === duckdb.StatementType.SELECT;
       const repeatable = isSelect && execute === duckdb.execute_prepared;
       // A statement that changes data cannot run twice, nor can a stream: it is planned in the transaction in which it runs.
-      if (!repeatable && inTransaction && plannedAt.has(prepared) && !plannedInside.has(prepared)) {
+      if (
+        !repeatable &&
+        transaction.isOpen() &&
+        facts?.plannedAt !== undefined &&
+        !transaction.isPlannedInside(prepared)
+      ) {
         statements.delete(statement.sql);
         continue;
       }
       const result = await runPrepared(prepared, statement, execute);
-      if (!isSelect && inTransaction) {
-        // Earlier plans do not reflect this change.
-        hasWritten = true;
-        plannedInside = new WeakSet();
-      }
+      if (!isSelect && transaction.isOpen()) transaction.noteWritten();
       if (!repeatable || isPlanCurrent(prepared)) return result;
       // A write came between planning and execution. If that happens repeatedly, both run in one transaction.
-      if (tries === MAX_PLANS) await begin();
+      if (tries === MAX_PLANS) await transaction.begin();
     }
   }
 
   async function runPrepared(
     prepared: duckdb.PreparedStatement,
     { sql, values }: Statement,
-    execute: (statement: duckdb.PreparedStatement) => Promise<duckdb.Result>,
-    runNative: typeof interruptible = interruptible,
+    execute: Execute,
+    checkResult: () => void = cancellation.check,
   ): Promise<duckdb.Result> {
+    const stopInterrupting = interruptOnCancel(native, cancellation);
+    lastPrepared = prepared;
+    lastMoment = pool.versions.now();
     try {
-      bindValues(prepared, values, parameterTypesOf.get(prepared));
-      const result = await runNative(native, cancellation, () => execute(prepared));
+      bindValues(prepared, values, factsOf(prepared)?.parameterTypes);
+      const result = await execute(prepared);
+      checkResult();
       // A cached statement keeps the values that were bound last.
       if (hasLongValues(values)) statements.delete(sql);
       return result;
     } catch (error) {
       statements.delete(sql);
+      if (!isDurable(error)) cancellation.check();
       throw error;
+    } finally {
+      stopInterrupting();
+    }
+  }
+
+  function columnsOf(result: duckdb.Result, hasOwnTables: boolean): readonly Column[] {
+    const facts = lastPrepared && factsOf(lastPrepared);
+    if (!hasOwnTables || facts === undefined) return resultColumns(result);
+    const { columns } = facts;
+    if (columns !== undefined && pool.versions.schemaUnchangedSince(columns.moment)) return columns.list;
+    const list = resultColumns(result);
+    facts.columns = { list, moment: lastMoment };
+    return list;
+  }
+
+  async function executeWhile(statement: Statement, mayContinue: () => boolean): Promise<duckdb.Result | undefined> {
+    let isInterrupted = false;
+    const watch = setInterval(() => {
+      isInterrupted ||= !mayContinue();
+      // DuckDB forgets an interrupt that arrives too early, so it is repeated.
+      if (isInterrupted) duckdb.interrupt(native);
+    }, WATCH_EVERY_MS);
+    try {
+      return await run(statement, duckdb.execute_prepared);
+    } catch (error) {
+      cancellation.check();
+      if (isInterrupted || isOutOfMemory(error)) return undefined;
+      throw error;
+    } finally {
+      clearInterval(watch);
     }
   }
 
@@ -142,13 +150,12 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     last = statement;
     if (statement.values.length > 0) {
       const prepared = await prepare(statement.sql);
-      if (!inTransaction) {
-        return await runPrepared(prepared, statement, duckdb.execute_prepared, interruptUnlessDone).catch(
-          (error: unknown) => {
-            noteIfDurable(error);
-            throw error;
-          },
-        );
+      if (!transaction.isOpen()) {
+        // If it finished before an interrupt, its result counts: it cannot be undone.
+        return await runPrepared(prepared, statement, duckdb.execute_prepared, () => {}).catch((error: unknown) => {
+          if (isDurable(error)) transaction.noteDurable(error);
+          throw error;
+        });
       }
     }
     return await executeThenCommit(statement);
@@ -156,75 +163,25 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
   async function executeThenCommit(statement: Statement): Promise<duckdb.Result> {
     // An earlier plan may not match the data of the transaction.
-    await begin();
+    await transaction.begin();
     const result = await run(statement, duckdb.execute_prepared);
-    await commit();
+    await transaction.commit();
     return result;
   }
 
-  /** For transaction control: quick, and not interruptible, because the state of the transaction depends on it. */
-  async function control(sql: "BEGIN" | "COMMIT" | "ROLLBACK" | "SELECT 1"): Promise<void> {
-    let statement = statements.get(sql);
-    if (statement === undefined) {
-      statement = await duckdb.prepare(native, sql);
-      statements.set(sql, statement);
-    }
-    await duckdb.execute_prepared(statement);
-  }
-
-  function setInTransaction(isOpen: boolean): void {
-    inTransaction = isOpen;
-    hasWritten = false;
-    plannedInside = new WeakSet();
-  }
-
-  async function begin(): Promise<void> {
-    if (inTransaction) return;
-    cancellation.check();
-    setInTransaction(true);
-    await control("BEGIN");
-  }
-
-  async function rollback(): Promise<void> {
-    if (!inTransaction) return;
-    setInTransaction(false);
-    try {
-      await control("ROLLBACK");
-      // DuckDB does not notice that a temporary table was dropped and recreated.
-      if (changesNames) statements.clear();
-      changesNames = false;
-      makesTemporary = false;
-    } catch {
-      isReusable = false;
-    }
-  }
-
-  async function commit(): Promise<void> {
-    if (!inTransaction) return;
-    cancellation.check();
-    // The transaction ends, whether the commit succeeds or not.
-    setInTransaction(false);
-    if (makesTemporary) isReusable = false;
-    await control("COMMIT").catch((error: unknown) => {
-      // Only the checkpoint failed. If that were reported as a failure, the client would repeat the write.
-      if (!noteIfDurable(error)) throw error;
-    });
-  }
-
-  /** Returns whether the commit is durable despite this error. */
-  function noteIfDurable(error: unknown): boolean {
-    if (!isDurable(error)) return false;
-    isReusable = false;
-    options.onCheckpointFailed(error);
-    return true;
-  }
-
-  async function finish(): Promise<void> {
+  function finish(): Eventually<void> {
     cancellation.end();
+    return transaction.isOpen() ? endTransaction().then(release) : release();
+  }
+
+  async function endTransaction(): Promise<void> {
     if (openStream !== undefined) await closeStream(native, openStream);
-    await rollback();
-    for (const statement of uncached) duckdb.destroy_prepare_sync(statement);
-    if (isReusable) pool.giveBack(connection);
+    await transaction.rollback();
+  }
+
+  function release(): void {
+    destroyUncached();
+    if (transaction.leavesNothing()) pool.giveBack(connection);
     else pool.discard(connection);
     slots.release(request);
     pause();
@@ -239,6 +196,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     cancellation,
     prepare,
     execute: (statement) => run(statement, duckdb.execute_prepared),
+    executeWhile,
+    columnsOf,
     executeAndCommit,
     executeThenCommit,
     async stream(statement) {
@@ -250,25 +209,24 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       if (!hasRows(chunk)) openStream = undefined;
       return hasRows(chunk) ? chunk : undefined;
     },
-    hasStreamFailed: () =>
-      control("SELECT 1").then(
-        () => false,
-        () => true,
-      ),
-    begin,
-    rollback,
-    commit,
-    inTransaction: () => inTransaction,
+    hasStreamFailed: transaction.hasStreamFailed,
+    begin: transaction.begin,
+    rollback: transaction.rollback,
+    commit: transaction.commit,
+    inTransaction: transaction.isOpen,
     pause,
     async resume() {
       await slots.reenter(request, cancellation);
       holdsSlot = true;
     },
     end() {
-      ending ??= finish();
+      if (!hasEnded) {
+        hasEnded = true;
+        ending = finish();
+      }
       return ending;
     },
-    hasEnded: () => ending !== undefined,
+    hasEnded: () => hasEnded,
     lastStatement: () => last,
   };
 }

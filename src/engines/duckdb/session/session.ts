@@ -1,13 +1,17 @@
 import type duckdb from "@duckdb/node-bindings";
+import type { Eventually } from "../../../eventually.ts";
+import type { Column } from "../../../result/column.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Cancellation } from "./cancellation.ts";
 
 /** A running read or write: its own connection, a slot while native code runs, and a cancellation. */
 export interface Session {
   readonly cancellation: Cancellation;
-  prepare(sql: string): Promise<duckdb.PreparedStatement>;
+  prepare(sql: string): Eventually<duckdb.PreparedStatement>;
   /** Runs to the end and holds all rows. */
   execute(statement: Statement): Promise<duckdb.Result>;
+  /** The same while `mayContinue`, which is called every few milliseconds. Undefined if it was interrupted or memory ran out. */
+  executeWhile(statement: Statement, mayContinue: () => boolean): Promise<duckdb.Result | undefined>;
   /**
    * The same in its own transaction, in one call if DuckDB allows it. The change is durable once it resolves, and also if it
    * rejects with an error that `isDurable`: only the result is lost.
@@ -15,6 +19,11 @@ export interface Session {
   executeAndCommit(statement: Statement): Promise<duckdb.Result>;
   /** The same in three calls: a commit that fails after it is durable does not lose the result. */
   executeThenCommit(statement: Statement): Promise<duckdb.Result>;
+  /**
+   * The columns of the result that was returned last. If only Eider can change the query's tables, they are remembered with its
+   * prepared statement, and the same array is returned each time.
+   */
+  columnsOf(result: duckdb.Result, hasOwnTables: boolean): readonly Column[];
   /** Runs until the first rows are available. */
   stream(statement: Statement): Promise<duckdb.Result>;
   fetch(result: duckdb.Result): Promise<duckdb.DataChunk | undefined>;
@@ -29,8 +38,8 @@ export interface Session {
   /** Releases the slot while the consumer processes rows. */
   pause(): void;
   resume(): Promise<void>;
-  /** Releases everything. Never rejects; later calls do nothing. */
-  end(): Promise<void>;
+  /** Releases everything. Never fails; later calls do nothing. */
+  end(): Eventually<void>;
   hasEnded(): boolean;
   /** The statement that was run last, even if it failed. */
   lastStatement(): Statement | undefined;

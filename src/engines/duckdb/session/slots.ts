@@ -1,6 +1,6 @@
 import { RequestFailure } from "../../../failure.ts";
 import type { QueueGroup } from "../../engine.ts";
-import { type Cancellation, waitUnlessCancelled } from "./cancellation.ts";
+import type { Cancellation } from "./cancellation.ts";
 import { openQueueLimit } from "./queue-limit.ts";
 
 /**
@@ -49,7 +49,6 @@ interface ConnectionLimit {
 
 interface Waiter {
   readonly request: SlotRequest;
-  admitted: boolean;
   admit(): void;
 }
 
@@ -153,31 +152,37 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     for (const limit of request.limits) limit.running++;
   }
 
-  async function wait(request: SlotRequest, list: "resuming" | "starting", cancellation: Cancellation): Promise<void> {
+  function wait(request: SlotRequest, list: "resuming" | "starting", cancellation: Cancellation): Promise<void> {
     const { group } = request;
-    let admit = (): void => {};
-    const admission = new Promise<void>((resolve) => {
-      admit = resolve;
-    });
-    const waiter: Waiter = { request, admitted: false, admit };
-    if (isIdle(group)) busy++;
-    group[list].add(waiter);
-    count(list, 1);
-    queue.add(group);
-    try {
-      await waitUnlessCancelled(cancellation, admission);
-      cancellation.check();
-    } catch (reason) {
-      // Cancelled at the moment of admission: it owns a slot and must release it.
-      if (waiter.admitted) {
-        if (list === "starting") release(request);
-        leave(request);
-      } else {
+    const admission = new Promise<void>((resolve, reject) => {
+      const waiter: Waiter = {
+        request,
+        admit() {
+          cancellation.listen(undefined);
+          resolve();
+        },
+      };
+      if (isIdle(group)) busy++;
+      group[list].add(waiter);
+      count(list, 1);
+      queue.add(group);
+      cancellation.listen((reason) => {
+        cancellation.listen(undefined);
         removeFrom(list, waiter);
         if (isIdle(group)) busy--;
+        reject(reason);
+      });
+    });
+    return admission.then(() => {
+      try {
+        cancellation.check();
+      } catch (reason) {
+        // Cancelled at the moment of admission: it owns a slot and must release it.
+        if (list === "starting") release(request);
+        leave(request);
+        throw reason;
       }
-      throw reason;
-    }
+    });
   }
 
   function count(list: "resuming" | "starting", by: 1 | -1): void {
@@ -221,7 +226,6 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     removeFrom(list, next);
     // The other groups come before its next query.
     if (queue.delete(request.group)) queue.add(request.group);
-    next.admitted = true;
     next.admit();
     return true;
   }

@@ -182,9 +182,9 @@ test("temporary things do not outlive it", async () => {
 async function watched(t: TestEngine, sql: string): Promise<() => boolean> {
   for (let tries = 0; tries < 3; tries++) {
     const rows = await t.engine.read(readOf({ statements: sql }));
-    const watch = await rows.watch();
+    const data = await rows.watch();
     await rows.close();
-    if (watch !== undefined) return watch;
+    if (data !== undefined) return data.isUnchanged;
   }
   throw new Error("it is not watched");
 }

@@ -45,7 +45,7 @@ export async function runChange<T>(
     // A change that touches no table has only read: it invalidates nothing.
     if (names.length === 0) await session.commit();
     else {
-      await commitAndInvalidate(names, context, () => session.commit());
+      await commitAndInvalidate(names, context, () => session.commit(), true);
       invalidateNames(names);
     }
     return done;

@@ -134,8 +134,9 @@ export async function commitAndInvalidate<T>(
   touched: TouchedTables,
   { versions, invalidateNames }: Pick<WriteContext, "versions" | "invalidateNames">,
   commit: () => Promise<T>,
+  changesSchema = touched === "all",
 ): Promise<T> {
-  const endWrite = versions.beginWrite(touched);
+  const endWrite = versions.beginWrite(touched, changesSchema);
   try {
     return await commit();
   } finally {
