@@ -55,6 +55,8 @@ export async function startProgram(command, args, options = {}, address = /http:
       child.kill("SIGTERM");
       await ended;
     },
+    /** Ends it without waiting for its requests. */
+    kill: () => child.kill("SIGKILL"),
   };
 }
 

@@ -3,13 +3,9 @@
 //   npm run build && node bench/overload.mjs
 // EIDER_BENCH_SECONDS (default 30) sets how long the overload lasts, EIDER_BENCH_TIMES (default 10) the load as a multiple of the
 // capacity. Separate processes send requests at a fixed rate, without waiting for responses.
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import net from "node:net";
-import os from "node:os";
-import { fileURLToPath } from "node:url";
 import { printTable } from "./compare.mjs";
 import { folderOf, median, startEider, tableSql } from "./load.mjs";
+import { enlist } from "./load-worker.mjs";
 
 const SECONDS = Number(process.env.EIDER_BENCH_SECONDS ?? 30);
 const TIMES = Number(process.env.EIDER_BENCH_TIMES ?? 10);
@@ -17,8 +13,7 @@ const WORKERS = 2;
 const CLIENTS = 32;
 const HEALTH_EVERY_MS = 20;
 
-if (process.send === undefined) await measure();
-else await work();
+await measure();
 
 async function measure() {
   const eider = await startEider(projectFolder());
@@ -107,106 +102,6 @@ function at(values, share) {
 
 function merge(parts) {
   return { answers: parts.flatMap(({ answers }) => answers), ms: parts[0].ms };
-}
-
-async function enlist(port) {
-  const child = fork(fileURLToPath(import.meta.url), [port]);
-  await once(child, "message");
-  return {
-    async run(task) {
-      child.send(task);
-      const [result] = await once(child, "message");
-      return result;
-    },
-  };
-}
-
-/** Runs in each process that generates load. */
-async function work() {
-  // The benchmark must not measure how long this process waits for a CPU. Only root may raise the priority.
-  try {
-    os.setPriority(-15);
-  } catch {}
-  const port = Number(process.argv[2]);
-  const idle = [];
-  let counter = Math.floor(Math.random() * 1e9);
-
-  /** A connection that sends one request at a time. */
-  function connect() {
-    const socket = net.connect({ host: "127.0.0.1", port, noDelay: true });
-    const connection = { isOpen: true, ask };
-    let received = "";
-    let answered = () => {};
-    socket.setEncoding("latin1");
-    socket.on("data", (text) => {
-      received += text;
-      const head = received.indexOf("\r\n\r\n");
-      if (head < 0) return;
-      const length = Number(/content-length: (\d+)/i.exec(received)?.[1]);
-      if (received.length < head + 4 + length) return;
-      const status = Number(received.slice(9, 12));
-      const retryAfter = /retry-after: \d/i.test(received);
-      if (/connection: close/i.test(received)) connection.isOpen = false;
-      received = "";
-      answered({ status, retryAfter });
-    });
-    for (const event of ["error", "close"]) {
-      socket.on(event, () => {
-        connection.isOpen = false;
-        answered({ status: 0, retryAfter: false });
-      });
-    }
-    function ask(path) {
-      return new Promise((resolve) => {
-        answered = resolve;
-        socket.write(`GET ${path} HTTP/1.1\r\nHost: bench\r\n\r\n`);
-      });
-    }
-    return connection;
-  }
-
-  function takeIdle() {
-    for (let found = idle.pop(); found !== undefined; found = idle.pop()) if (found.isOpen) return found;
-    return connect();
-  }
-
-  async function ask(path, began, from) {
-    const connection = takeIdle();
-    const answer = await connection.ask(path === "/health" ? path : `${path}?n=${counter++ % 1e9}`);
-    if (connection.isOpen) idle.push(connection);
-    const end = performance.now();
-    return { ...answer, ms: end - from, end: end - began };
-  }
-
-  const kinds = {
-    async closed({ path, clients, ms }) {
-      const began = performance.now();
-      const answers = [];
-      const client = async () => {
-        for (let from = began; from - began < ms; from = performance.now()) {
-          const answer = await ask(path, began, from);
-          if (answer.status === 200) answers.push(answer);
-          else await new Promise((resolve) => setTimeout(resolve, 50));
-        }
-      };
-      await Promise.all(Array.from({ length: clients }, client));
-      return { answers, ms: performance.now() - began };
-    },
-    async open({ path, perSecond, ms }) {
-      const began = performance.now();
-      const asked = [];
-      // The time of a request counts from when it was due, even if it was sent late.
-      while (performance.now() - began < ms) {
-        const due = Math.floor(((performance.now() - began) * perSecond) / 1000);
-        while (asked.length <= due) asked.push(ask(path, began, Math.max(began, performance.now())));
-        await new Promise((resolve) => setTimeout(resolve, 1));
-      }
-      return { answers: await Promise.all(asked), ms };
-    },
-  };
-  process.on("message", async (task) => process.send(await kinds[task.kind](task)));
-  process.on("disconnect", () => process.exit());
-  process.send("ready");
 }
 
 function projectFolder() {

@@ -1,12 +1,13 @@
 // Look-up by key, a different key each time: Eider, the leanest loop with the same native calls, and Fastify by hand.
 //   npm run build && node bench/point.mjs [threads of DuckDB; default: one per core]
+// EIDER_BENCH_ROUNDS (default 9) sets the rounds after warm-up.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { folderOf, load, median, root, start, startEider, tableSql } from "./load.mjs";
 
 const THREADS = process.argv[2];
-const ROUNDS = 3;
-const REQUESTS = 300;
+const ROUNDS = Number(process.env.EIDER_BENCH_ROUNDS ?? 9);
+const REQUESTS = 1500;
 
 const files = {
   "eider.yaml": `${THREADS ? `duckdb: { threads: ${THREADS} }\n` : ""}connections:\n  t:\n    init: |\n      ${tableSql.replaceAll("\n", "\n      ")}\n`,

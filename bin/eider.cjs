@@ -5,35 +5,12 @@ process.env.UV_THREADPOOL_SIZE ??= "72";
 // Rows pass through in buffers outside of the heap, which is small. Left alone, V8 then collects the whole heap for every few
 // megabytes of them; see docs/decisions/0008-heap-growth.md.
 require("node:v8").setFlagsFromString("--heap-growing-percent=400");
-// Sixteen queries on two cores leave the one thread that answers a tenth of a core, and nobody an answer. So the threads that
-// queries run on come after it. Here is the only moment at which they can be told from those of V8: these are there already.
-const before = threads();
 // Its warning of older versions of Node is not for the one who runs a service.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
 import("../dist/program/main.js")
-  .then(({ main }) => {
-    for (const thread of threads().filter((id) => !before.includes(id))) comeLater(thread);
-    return main(process.argv.slice(2));
-  })
+  .then(({ main }) => main(process.argv.slice(2)))
   .catch((error) => {
     console.error("eider: this is a mistake of Eider itself, please report it with these lines");
     console.error(error instanceof Error ? error.stack : error);
     process.exitCode = 1;
   });
-
-function threads() {
-  try {
-    return require("node:fs").readdirSync("/proc/self/task").map(Number);
-  } catch {
-    // Not on Linux, where a thread has no priority of its own.
-    return [];
-  }
-}
-
-function comeLater(thread) {
-  try {
-    require("node:os").setPriority(thread, 10);
-  } catch {
-    // It has ended, or nobody may.
-  }
-}

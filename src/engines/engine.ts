@@ -207,6 +207,8 @@ export interface ConnectionDefinition {
   readonly secrets: readonly string[];
   /** Maximum concurrent queries. */
   readonly maxConcurrency?: number | undefined;
+  /** Values that templates can insert into their SQL, such as paths. */
+  readonly properties?: readonly string[] | undefined;
 }
 
 /** Options of a typed connection, as written in the YAML. */
@@ -242,6 +244,8 @@ export interface EngineOptions {
   readonly residentBytes?: () => number | undefined;
   /** Maximum concurrent queries. */
   readonly maxConcurrentQueries: number;
+  /** How many of these may be local, that is, not wait for another machine; one per group is exempt. All if omitted. */
+  readonly maxLocalQueries?: number | undefined;
   /** The maximum length of the queue; beyond it, calls fail as `overloaded`. Undefined: it adapts to the load. */
   readonly maxQueued: number | undefined;
   /** Maximum bytes of one value that a query creates or returns. Unlimited if omitted. */

@@ -10,14 +10,10 @@ import { engine as engineType } from "../engines/index.ts";
 import { availableCores, availableMemory, residentMemory } from "../engines/machine.ts";
 import type { Spool } from "../spool/spool.ts";
 import { withTimeLimit } from "../time-limit.ts";
+import { queryLimits } from "./query-limits.ts";
 
 /** How long startup waits for a lazy connection. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** More than one, so that a few slow queries do not block fast ones. */
-const QUERIES_PER_CORE = 4;
-/** Beyond this many queries, 2 per core are enough. */
-const QUERIES_AT_FULL_RATE = 16;
-const MAX_QUERIES = 64;
 
 interface EngineParts {
   readonly secretUsers: readonly SecretUsers[];
@@ -48,10 +44,11 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
         init: initOf(connection),
         secrets: connection.secrets,
         maxConcurrency: connection.maxConcurrency,
+        properties: [...connection.properties.values()],
       })),
       ...inits.values(),
     ],
-    maxConcurrentQueries: main.limits.maxConcurrentQueries ?? defaultMaxQueries(availableCores(readTextFile)),
+    ...queryLimits(main.limits.maxConcurrentQueries, availableCores(readTextFile)),
     maxQueued: main.limits.maxQueuedRequests,
     maxValueBytes: main.limits.maxValueBytes,
   });
@@ -59,12 +56,6 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
     await spool.close();
     throw error;
   });
-}
-
-/** With more queries per core, each takes longer and holds its memory longer. */
-function defaultMaxQueries(cores = QUERIES_AT_FULL_RATE / 2): number {
-  const onFewCores = Math.min(QUERIES_AT_FULL_RATE, Math.ceil(cores) * QUERIES_PER_CORE);
-  return Math.min(MAX_QUERIES, Math.max(onFewCores, Math.ceil(cores) * 2));
 }
 
 /** The setting that prevents the database from opening, as a problem; undefined for other errors. */

@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { readTextFile } from "../../src/config/files.ts";
+import { availableCores } from "../../src/engines/machine.ts";
+import { queryLimits } from "../../src/service/query-limits.ts";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
 import { openSocket } from "../socket.ts";
 import { until } from "../until.ts";
@@ -117,3 +120,80 @@ describe("max-concurrency", () => {
     await until("nobody waits", () => activity(service).waiting === 0 && activity(service).running === 1);
   });
 });
+
+describe("how many queries run by default", () => {
+  const cores = availableCores(readTextFile);
+  const { maxConcurrentQueries: most, maxLocalQueries: mostLocal = 0 } = queryLimits(undefined, cores);
+  const remote = "memory: {}, bucket: { properties: { path: 's3://bucket/orders' } }";
+
+  test("local queries: cores + 1; those of another endpoint run beside them", async () => {
+    await using service = await serviceFrom({
+      ...main("query-timeout: 600s", remote),
+      ...read("endless", ENDLESS),
+      ...read("other", ENDLESS),
+      ...read("quick", QUICK),
+    });
+    using slow = await crowd(service, "/endless", mostLocal + 5);
+    await until("the queue", () => activity(service).waiting === 5);
+    expect(activity(service).running).toBe(mostLocal);
+    expect(await service.json("/quick")).toEqual([{ n: false }]);
+    using other = await crowd(service, "/other", 2);
+    await until("one of them", () => activity(service).waiting === 6);
+    expect(activity(service).running).toBe(mostLocal + 1);
+    for (const { sockets } of [slow, other]) for (const socket of sockets) socket.close();
+    await until("nothing", () => activity(service).running === 0);
+  });
+
+  test("queries over a connection to remote files have all slots", async () => {
+    await using service = await serviceFrom({
+      ...main("query-timeout: 600s", remote),
+      ...read("endless", ENDLESS, "connection: bucket\n"),
+      ...read("local", ENDLESS),
+    });
+    using slow = await crowd(service, "/endless", most + 3);
+    await until("the queue", () => activity(service).waiting === 3);
+    expect(activity(service).running).toBe(most);
+    for (const socket of slow.sockets) socket.close();
+    await until("nothing", () => activity(service).running === 0);
+  });
+
+  test("a configured number holds for local queries too", async () => {
+    await using service = await serviceFrom({
+      ...main(`query-timeout: 600s, max-concurrent-queries: ${mostLocal + 2}`),
+      ...read("endless", ENDLESS),
+    });
+    using slow = await crowd(service, "/endless", mostLocal + 5);
+    await until("the queue", () => activity(service).waiting === 3);
+    expect(activity(service).running).toBe(mostLocal + 2);
+    for (const socket of slow.sockets) socket.close();
+    await until("nothing", () => activity(service).running === 0);
+  });
+});
+
+test.each(["", ", max-concurrent-queries: 1", ", max-concurrent-queries: 2"])(
+  "pages with their totals, streams, files and writes at full load: all of them end%s",
+  async (limits) => {
+    await using service = await serviceFrom({
+      ...main(
+        `max-queued-requests: 1000, query-timeout: 600s${limits}`,
+        "memory: { init: 'CREATE TABLE t AS SELECT range AS id FROM range(20000)' }",
+      ),
+      "page.yaml": "url-path: /page\ntemplate-source: page.sql\nconnection: memory\n",
+      "page.sql": "SELECT id, random() AS r FROM t ORDER BY id",
+      ...read("stream", "SELECT id, random() AS r FROM t"),
+      ...read("write", "INSERT INTO t VALUES (1)", "method: POST\n"),
+    });
+    const responses = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => [
+        service.get(`/page?limit=10&offset=${index}`),
+        service.get("/stream"),
+        service.get("/stream?format=parquet"),
+        service.request("/write", { method: "POST" }),
+      ]).flat(),
+    );
+    const sizes = await Promise.all(responses.map(async (each) => (await each.arrayBuffer()).byteLength));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(sizes.every((size) => size > 0)).toBe(true);
+    expect(activity(service)).toMatchObject({ running: 0, waiting: 0 });
+  },
+);

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
@@ -38,6 +37,7 @@ import { type Cancellation, cancellationOf } from "./session/cancellation.ts";
 import { openConnectionPool } from "./session/connection-pool.ts";
 import { macrosOf } from "./session/macros.ts";
 import { openSession } from "./session/open-session.ts";
+import { openQuerySlots } from "./session/query-slots.ts";
 import type { Session } from "./session/session.ts";
 import { KEEP_ORDER, mayLoseOrder } from "./session/session-settings.ts";
 import { openSlots } from "./session/slots.ts";
@@ -64,17 +64,13 @@ const MAX_SHARING_WAIT_MS = 1_000;
 export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
   const { database, settings, versions, configured } = opened;
   const { maxValueBytes = Number.POSITIVE_INFINITY } = options;
-  const instance = randomUUID();
+  const instance = crypto.randomUUID();
   const macros = macrosOf(maxValueBytes);
   const mask = messageMask([
     ...options.connections.flatMap(({ secrets }) => secrets),
     ...[...configured].flatMap(([name, value]) => (isCredentialName(name) ? value : [])),
   ]);
-  const slots = openSlots({
-    size: options.maxConcurrentQueries,
-    maxWaiting: options.maxQueued,
-    limits: limitsOf(options.connections),
-  });
+  const slots = openQuerySlots(options);
   const pool = openConnectionPool({ database, settings, versions, macros, maxIdle: options.maxConcurrentQueries * 2 });
   const configuration = configurationLock({ database, definitions: options.connections, settings, configured });
   const connections = openDuckDbConnections({
@@ -151,7 +147,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     if (connections.isIdle()) duckdb.close_sync(database);
   }
 
-  type Job = Pick<Read, "connections" | "queueGroup" | "signal" | "onStart">;
+  type Job = Pick<Read, "connections" | "queueGroup" | "signal" | "onStart"> & Partial<Pick<Read, "statements">>;
   type Work<T> = (session: Session, toFailure: (error: unknown) => RequestFailure) => Promise<T>;
 
   /** For work that can be repeated: a file that it reads may be replaced meanwhile. */
@@ -160,7 +156,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   }
 
   /** Opens the connections, waits for a slot and runs the work, which ends the session. A failure ends it here. */
-  async function inSessionOnce<T>({ connections: names, queueGroup, signal, onStart }: Job, work: Work<T>): Promise<T> {
+  async function inSessionOnce<T>(job: Job, work: Work<T>): Promise<T> {
+    const { connections: names, signal, onStart } = job;
     const definitions = connections.definitionsOf(names);
     let session: Session | undefined;
     const toFailure = (error: unknown): RequestFailure =>
@@ -170,7 +167,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       // Each is awaited only if it has to be: promises are a large part of a short query.
       const opening = connections.openAll(names, cancellation);
       if (opening !== undefined) await opening;
-      const request = slots.request(queueGroup, names);
+      const request = slots.request(job);
       const entering = slots.enter(request, cancellation);
       if (entering !== undefined) await entering;
       onStart?.();
@@ -196,7 +193,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         readsOwnTables: dependencies.readsOwnTables,
         watch: () => watchData(read, { moment, versions, dependencies, instance }),
         sibling: () => {
-          const request = slots.request(read.queueGroup, read.connections);
+          const request = slots.request(read);
           if (!slots.tryEnter(request)) return undefined;
           const cancellation = openCancellation(read.signal);
           return openSession({ pool, slots, request, cancellation, onCheckpointFailed });
@@ -290,10 +287,4 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       return closing;
     },
   };
-}
-
-function limitsOf(connections: EngineOptions["connections"]): ReadonlyMap<string, number> {
-  return new Map(
-    connections.flatMap(({ name, maxConcurrency: limit }) => (limit === undefined ? [] : [[name, limit]])),
-  );
 }

@@ -81,7 +81,7 @@ export function openDuckDbConnections({
   }
 
   async function attempt(connection: ConnectionState): Promise<void> {
-    const request = slots.request(undefined, []);
+    const request = slots.request({ connections: [] });
     await slots.reenter(request, NEVER_CANCELLED);
     const endOpening = onOpening();
     try {

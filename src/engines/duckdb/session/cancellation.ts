@@ -1,6 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
 import type { StopSignal } from "../../engine.ts";
-import { isDurable } from "../messages.ts";
 
 /**
  * Stops a read or write early, when the caller's signal aborts or the engine closes. It does one thing at a time,
@@ -57,25 +56,13 @@ export async function interruptible<T>(
   cancellation: Cancellation,
   call: () => Promise<T>,
 ): Promise<T> {
-  const value = await interruptUnlessDone(connection, cancellation, call);
-  cancellation.check();
-  return value;
-}
-
-/** The same for a call that cannot be undone: if it finished before the interrupt, its result counts. */
-export async function interruptUnlessDone<T>(
-  connection: duckdb.Connection,
-  cancellation: Cancellation,
-  call: () => Promise<T>,
-): Promise<T> {
   const stopInterrupting = interruptOnCancel(connection, cancellation);
   try {
     return await call();
-  } catch (error) {
-    if (!isDurable(error)) cancellation.check();
-    throw error;
   } finally {
     stopInterrupting();
+    // The reason of a cancellation replaces the result, or DuckDB's error.
+    cancellation.check();
   }
 }
 

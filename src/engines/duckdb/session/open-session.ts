@@ -9,8 +9,9 @@ import { interruptible, interruptOnCancel } from "./cancellation.ts";
 import { closeStream, hasRows } from "./close-stream.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
 import { factsOf, openPreparer } from "./prepare.ts";
+import type { SlotRequest } from "./queue-groups.ts";
 import type { Session } from "./session.ts";
-import type { SlotRequest, Slots } from "./slots.ts";
+import type { Slots } from "./slots.ts";
 import { openTransaction, type TransactionOptions } from "./transaction.ts";
 
 const MAX_PLANS = 3;

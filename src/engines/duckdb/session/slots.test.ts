@@ -3,7 +3,8 @@ import { failureOf } from "../../../../test/suites/duckdb-engine.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { QueueGroup } from "../../engine.ts";
 import { cancellationOf } from "./cancellation.ts";
-import { openSlots, type SlotRequest, type Slots, type SlotsOptions } from "./slots.ts";
+import type { SlotQuery, SlotRequest } from "./queue-groups.ts";
+import { openSlots, type Slots, type SlotsOptions } from "./slots.ts";
 
 const gone = new RequestFailure({ kind: "cancelled" });
 const group = (name: string, maxConcurrency?: number): QueueGroup => ({ name, maxConcurrency });
@@ -17,7 +18,7 @@ interface Call {
 }
 
 function call(slots: Slots, of: QueueGroup, connections: readonly string[] = []): Call {
-  const request = slots.request(of, connections);
+  const request = slots.request({ queueGroup: of, connections });
   const controller = new AbortController();
   let state: ReturnType<Call["state"]> = "waits";
   const settle = (error: unknown): void => {
@@ -164,10 +165,111 @@ describe("bounds of groups and connections", () => {
     slots.leave(stream.request);
     await settled();
     expect([slots.running(), other.state()]).toEqual([1, "waits"]);
-    expect(slots.tryEnter(slots.request(group("rows"), ["pg"]))).toBe(false);
+    expect(slots.tryEnter(slots.request({ queueGroup: group("rows"), connections: ["pg"] }))).toBe(false);
     slots.release(stream.request);
     await settled();
     expect([slots.running(), other.state()]).toEqual([2, "runs"]);
+  });
+});
+
+describe("local and remote queries", () => {
+  const limited = { size: 8, maxLocal: 3, isRemote: ({ connections }: SlotQuery) => connections.includes("pg") };
+  const signal = new AbortController().signal;
+
+  test("a group alone runs so many local queries, and remote ones in all slots", async () => {
+    const slots = opened(limited);
+    const local = calls(20, () => call(slots, group("a")));
+    expect(running(local)).toBe(3);
+    local[0]?.leave();
+    await settled();
+    expect([local[0]?.state(), local[3]?.state(), local[4]?.state()]).toEqual(["runs", "runs", "waits"]);
+    const remote = opened(limited);
+    expect(running(calls(20, () => call(remote, group("a"), ["other", "pg"])))).toBe(8);
+  });
+
+  test("without a limit of their own, local queries take all slots", () => {
+    const slots = opened({ ...limited, maxLocal: undefined });
+    expect(running(calls(20, () => call(slots, group("a"))))).toBe(8);
+  });
+
+  test("local queries leave slots for remote ones, and remote ones do not count as local", async () => {
+    const slots = opened(limited);
+    const local = calls(20, () => call(slots, group("local")));
+    const remote = calls(20, () => call(slots, group("remote"), ["pg"]));
+    // The last slot is reserved for a group that runs nothing.
+    expect([running(local), running(remote)]).toEqual([3, 4]);
+    for (const each of remote.slice(0, 4)) each.leave();
+    await settled();
+    expect([running(local), running(remote), slots.running()]).toEqual([3, 8, 7]);
+  });
+
+  test("a group that runs nothing need not wait for local queries of others; its second query does", async () => {
+    const slots = opened(limited);
+    const slow = calls(20, () => call(slots, group("slow")));
+    const quick = calls(3, () => call(slots, group("quick")));
+    expect([running(slow), quick.map((each) => each.state())]).toEqual([3, ["runs", "waits", "waits"]]);
+    expect(call(slots, group("third")).state()).toBe("runs");
+    quick[0]?.leave();
+    await settled();
+    expect(quick.map((each) => each.state())).toEqual(["runs", "runs", "waits"]);
+    // Five run, two more than the limit: two have to end before the next one of a group that has one.
+    for (const each of slow.slice(0, 2)) each.leave();
+    await settled();
+    expect([slots.running(), running(slow), quick[2]?.state()]).toEqual([3, 3, "waits"]);
+    quick[1]?.leave();
+    await settled();
+    expect([slots.running(), quick[2]?.state()]).toEqual([3, "runs"]);
+  });
+
+  test("one query per group is an exception within all slots only", () => {
+    const slots = opened(limited);
+    const groups = Array.from({ length: 12 }, (_, index) => call(slots, group(`${index}`)));
+    expect(running(groups)).toBe(8);
+  });
+
+  test("a stream that goes on waits for a local slot, and comes before those that have not begun", async () => {
+    const slots = opened(limited);
+    const [stream, ...others] = calls(10, () => call(slots, group("a"))) as [Call, ...Call[]];
+    slots.leave(stream.request);
+    await settled();
+    expect(running(others)).toBe(3);
+    let isBack = false;
+    const back = slots.reenter(stream.request, cancellationOf(signal))?.then(() => {
+      isBack = true;
+    });
+    await settled();
+    expect(isBack).toBe(false);
+    others[0]?.leave();
+    await back;
+    expect([slots.running(), others[3]?.state()]).toEqual([3, "waits"]);
+  });
+
+  test("a second slot for the same call is never waited for", () => {
+    const slots = opened(limited);
+    const [first] = calls(3, () => call(slots, group("a"))) as [Call];
+    expect(slots.tryEnter(slots.request({ queueGroup: group("a"), connections: [] }))).toBe(false);
+    expect(slots.tryEnter(slots.request({ queueGroup: group("a"), connections: ["pg"] }))).toBe(true);
+    first.leave();
+    expect(slots.tryEnter(slots.request({ queueGroup: group("a"), connections: [] }))).toBe(true);
+  });
+
+  test("whatever the order, every call gets its turn, and all slots are free in the end", async () => {
+    const slots = opened({ ...limited, maxLocal: 2, limits: new Map([["pg", 2]]) });
+    const all = Array.from({ length: 300 }, (_, index) =>
+      call(slots, group(`${index % 5}`), index % 3 === 0 ? ["pg"] : []),
+    );
+    const left = new Set<Call>();
+    while (left.size < all.length) {
+      const now = all.filter((each) => each.state() === "runs" && !left.has(each));
+      expect(now.length).toBeGreaterThan(0);
+      expect(now.filter(({ request }) => !request.isRemote).length).toBeLessThanOrEqual(5);
+      for (const each of now) {
+        each.leave();
+        left.add(each);
+      }
+      await settled();
+    }
+    expect([slots.running(), slots.waiting()]).toEqual([0, 0]);
   });
 });
 
@@ -263,7 +365,7 @@ describe("giving up", () => {
 
   test("what was cancelled before takes nothing", async () => {
     const slots = opened({ size: 1 });
-    const request = slots.request(undefined, []);
+    const request = slots.request({ connections: [] });
     const enter = async (): Promise<void> => slots.enter(request, cancellationOf(AbortSignal.abort(gone)));
     expect(await failureOf(enter())).toBe(gone);
     expect(slots.running()).toBe(0);

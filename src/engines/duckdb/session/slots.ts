@@ -1,15 +1,24 @@
 import { RequestFailure } from "../../../failure.ts";
-import type { QueueGroup } from "../../engine.ts";
 import type { Cancellation } from "./cancellation.ts";
+import {
+  isIdle,
+  openQueueGroups,
+  type QueueGroupState,
+  type SlotQuery,
+  type SlotRequest,
+  type Waiter,
+} from "./queue-groups.ts";
 import { openQueueLimit } from "./queue-limit.ts";
 
 /**
  * Limits how much native work runs at once. Queue groups (endpoints) share the slots: the one with the fewest running queries
  * goes next, so that a slow endpoint with a long queue delays no other. Within a group it is first come, first served.
+ *
+ * Local queries compete for the cores, with each other and with the thread that answers requests, so fewer of them run at once
+ * than of those that mostly wait for another machine.
  */
 export interface Slots {
-  /** Creates a slot request for a query of this group that uses these connections. */
-  request(group: QueueGroup | undefined, connections: readonly string[]): SlotRequest;
+  request(query: SlotQuery): SlotRequest;
   /** Waits for a slot and for capacity on the connections. Throws an `overloaded` failure when the queue is full. */
   enter(request: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
   /** Like `enter`, for a query that has already started: it is never rejected, and keeps its capacity on the connections. */
@@ -24,63 +33,36 @@ export interface Slots {
   waiting(): number;
 }
 
-/** What a query needs to run. */
-export interface SlotRequest {
-  readonly group: QueueGroupState;
-  readonly limits: readonly ConnectionLimit[];
-}
-
-interface QueueGroupState {
-  readonly name: string;
-  /** The request of all queries without connection limits, that is, of most: created once. */
-  readonly plain: SlotRequest;
-  limit: number;
-  running: number;
-  /** Waiting queries in order of arrival. `resuming`: those that have already started. Cancelled ones are removed at once. */
-  readonly resuming: Set<Waiter>;
-  readonly starting: Set<Waiter>;
-  usedAt: number;
-}
-
-interface ConnectionLimit {
-  readonly limit: number;
-  running: number;
-}
-
-interface Waiter {
-  readonly request: SlotRequest;
-  admit(): void;
-}
-
 export interface SlotsOptions {
   readonly size: number;
+  /** How many slots local queries may take, beyond one per group. All by default. */
+  readonly maxLocal?: number | undefined;
   /** How many may wait. Undefined: as many as will run soon. */
   readonly maxWaiting: number | undefined;
   /** Concurrent queries per connection, where limited. */
   readonly limits?: ReadonlyMap<string, number>;
+  /** Whether a query mostly waits for another machine. */
+  readonly isRemote?: (query: SlotQuery) => boolean;
   /** Milliseconds. */
   readonly now?: () => number;
 }
 
-/** A project has few groups; those of its earlier versions are dropped when there are many. */
-const MAX_GROUPS = 1_000;
 /** A group that was used within this time is expected to be used again. */
 const RECENT_MS = 30_000;
 /** With fewer slots none is reserved. */
 const MIN_SLOTS_TO_RESERVE = 4;
-const NO_LIMITS: readonly ConnectionLimit[] = [];
 
-export function openSlots({ size, maxWaiting, limits, now = () => performance.now() }: SlotsOptions): Slots {
-  const connectionLimits = new Map(
-    [...(limits ?? [])].map(([name, limit]): [string, ConnectionLimit] => [name, { limit, running: 0 }]),
-  );
-  const groups = new Map<string, QueueGroupState>();
+export function openSlots(options: SlotsOptions): Slots {
+  const { size, maxLocal = size, maxWaiting, limits = new Map(), isRemote = () => false } = options;
+  const { now = () => performance.now() } = options;
+  const request = openQueueGroups({ size, limits, isRemote });
   /** Groups with waiting queries, in the order of their last admission. */
   const queue = new Set<QueueGroupState>();
   const queueLimit = openQueueLimit({ slots: size, maxWaiting, now });
   /** The last slots are reserved for groups that run nothing, so that these need not wait behind a flood of slow queries. */
   const reserved = size < MIN_SLOTS_TO_RESERVE ? 0 : Math.max(1, size >> 3);
   let running = 0;
+  let runningLocal = 0;
   let resuming = 0;
   let starting = 0;
   /** Groups with running or waiting queries. */
@@ -88,48 +70,16 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
   let lastUsed: QueueGroupState | undefined;
   let lastUsedOther: QueueGroupState | undefined;
 
-  function groupOf({ name, maxConcurrency }: QueueGroup): QueueGroupState {
-    const group = groups.get(name) ?? addGroup(name);
-    group.limit = maxConcurrency ?? size;
-    return group;
-  }
-
-  function addGroup(name: string): QueueGroupState {
-    if (groups.size >= MAX_GROUPS) for (const [old, group] of groups) if (isIdle(group)) groups.delete(old);
-    const group: QueueGroupState = {
-      name,
-      limit: size,
-      running: 0,
-      resuming: new Set(),
-      starting: new Set(),
-      usedAt: 0,
-      get plain() {
-        return plain;
-      },
-    };
-    const plain: SlotRequest = { group, limits: NO_LIMITS };
-    groups.set(name, group);
-    return group;
-  }
-
-  function isIdle(group: QueueGroupState): boolean {
-    return group.running === 0 && group.resuming.size === 0 && group.starting.size === 0;
-  }
-
-  function requestOf(group: QueueGroup, connections: readonly string[]): SlotRequest {
-    const state = groupOf(group);
-    if (connectionLimits.size === 0 || !connections.some((name) => connectionLimits.has(name))) return state.plain;
-    return { group: state, limits: [...new Set(connections)].flatMap((name) => connectionLimits.get(name) ?? []) };
-  }
-
   /** Whether another group is busy or was used recently. */
   function isOtherGroupActive(group: QueueGroupState): boolean {
     const other = lastUsed === group ? lastUsedOther : lastUsed;
     return other !== undefined && (!isIdle(other) || now() - other.usedAt < RECENT_MS);
   }
 
-  function hasSlot(group: QueueGroupState): boolean {
+  function hasSlot({ group, isRemote }: SlotRequest): boolean {
     if (running >= size || group.running >= group.limit) return false;
+    // Otherwise, slow queries of a few groups would keep all others waiting.
+    if (!isRemote && runningLocal >= maxLocal && group.running > 0) return false;
     return size - running > reserved || group.running === 0 || !isOtherGroupActive(group);
   }
 
@@ -142,9 +92,10 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     lastUsed = group;
   }
 
-  function take({ group }: SlotRequest): void {
+  function take({ group, isRemote }: SlotRequest): void {
     if (isIdle(group)) busy++;
     running++;
+    if (!isRemote) runningLocal++;
     group.running++;
   }
 
@@ -202,9 +153,10 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
 
   /** The waiter of a group that can run now. Started queries come first: they hold memory until they are done. */
   function runnableWaiter(group: QueueGroupState): Waiter | undefined {
-    if (!hasSlot(group)) return undefined;
-    for (const waiter of group.resuming) return waiter;
-    for (const waiter of group.starting) return hasCapacity(waiter.request) ? waiter : undefined;
+    for (const waiter of group.resuming) return hasSlot(waiter.request) ? waiter : undefined;
+    for (const waiter of group.starting) {
+      return hasSlot(waiter.request) && hasCapacity(waiter.request) ? waiter : undefined;
+    }
     return undefined;
   }
 
@@ -236,8 +188,9 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     }
   }
 
-  function leave({ group }: SlotRequest): void {
+  function leave({ group, isRemote }: SlotRequest): void {
     running--;
+    if (!isRemote) runningLocal--;
     group.running--;
     if (isIdle(group)) busy--;
     admitAll();
@@ -256,13 +209,13 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
   }
 
   return {
-    request: (group, connections) => requestOf(group ?? ownGroup(connections), connections),
+    request,
     // Undefined when it need not wait: the common case creates no promise.
     enter(request, cancellation) {
       cancellation.check();
       const { group } = request;
       noteUse(group);
-      if (group.resuming.size === 0 && group.starting.size === 0 && hasSlot(group) && hasCapacity(request)) {
+      if (group.resuming.size === 0 && group.starting.size === 0 && hasSlot(request) && hasCapacity(request)) {
         take(request);
         takeCapacity(request);
         return undefined;
@@ -272,12 +225,12 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     },
     reenter(request, cancellation) {
       cancellation.check();
-      if (request.group.resuming.size > 0 || !hasSlot(request.group)) return wait(request, "resuming", cancellation);
+      if (request.group.resuming.size > 0 || !hasSlot(request)) return wait(request, "resuming", cancellation);
       take(request);
       return undefined;
     },
     tryEnter(request) {
-      if (queue.size > 0 || !hasSlot(request.group) || !hasCapacity(request)) return false;
+      if (queue.size > 0 || !hasSlot(request) || !hasCapacity(request)) return false;
       take(request);
       takeCapacity(request);
       return true;
@@ -287,9 +240,4 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     running: () => running,
     waiting: () => resuming + starting,
   };
-}
-
-/** For Eider's own work. Queries that wait for one connection do not block those that use others. */
-function ownGroup(connections: readonly string[]): QueueGroup {
-  return { name: `\0${connections.join("\0")}`, maxConcurrency: undefined };
 }

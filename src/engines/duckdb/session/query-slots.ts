@@ -1,0 +1,18 @@
+import type { EngineOptions } from "../../engine.ts";
+import { remoteQueries } from "../remote/remote-queries.ts";
+import { openSlots, type Slots } from "./slots.ts";
+
+/** The slots for the queries of the endpoints and of Eider itself. */
+export function openQuerySlots(options: EngineOptions): Slots {
+  const { maxConcurrentQueries, maxLocalQueries, maxQueued, connections } = options;
+  const limits = connections.flatMap(({ name, maxConcurrency: limit }): [string, number][] =>
+    limit === undefined ? [] : [[name, limit]],
+  );
+  return openSlots({
+    size: maxConcurrentQueries,
+    maxLocal: maxLocalQueries,
+    maxWaiting: maxQueued,
+    limits: new Map(limits),
+    isRemote: remoteQueries(connections),
+  });
+}
