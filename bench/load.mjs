@@ -42,8 +42,8 @@ export async function startProgram(command, args, options = {}, address = /http:
     ended.then((code) => reject(new Error(`${command} ended with ${code}: ${text}`)));
   });
   child.stdout.removeAllListeners("data").resume();
-  // From now on, its errors are printed.
-  child.stderr.removeAllListeners("data").pipe(process.stderr);
+  // From now on, its errors are printed, or go to `options.errors`.
+  child.stderr.removeAllListeners("data").pipe(options.errors ?? process.stderr);
   return {
     url: `http://${host}`,
     pid: child.pid,

@@ -1,4 +1,4 @@
-import { loadProject } from "../config/load-project.ts";
+import { type LoadedParts, loadProject } from "../config/load-project.ts";
 import { hasErrors, oneLine, type Problem } from "../config/problem.ts";
 import type { LoadedProject, MainConfig } from "../config/project.ts";
 import { openLogger } from "../log/logger.ts";
@@ -20,8 +20,10 @@ export async function runServer(
   runtime: Runtime,
 ): Promise<ExitCode> {
   const { cwd, stdout, stderr, now } = runtime;
+  let previous: LoadedParts | undefined;
   const load = async (): Promise<LoadedProject> => {
-    const loaded = await loadProject(loadOptionsOf(projectOptions, runtime));
+    const loaded = await loadProject({ ...loadOptionsOf(projectOptions, runtime), previous });
+    previous = loaded.parts;
     return { ...loaded, problems: applyStrict(loaded.problems, strict) };
   };
   const show = (problems: readonly Problem[]): void => {

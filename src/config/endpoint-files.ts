@@ -1,9 +1,11 @@
 import { dirname, isAbsolute, resolve } from "node:path";
 import { PlainScalar } from "../params/validators/scalars.ts";
+import type { Sliced } from "../slices.ts";
 import { compileEndpoint, type EndpointContext } from "./endpoint-config.ts";
 import type { Files } from "./files.ts";
 import { endpointRules, flapiEndpointRules, ignoredMcpKeys } from "./flapi-keys.ts";
 import type { ReadDocument } from "./includes.ts";
+import type { Journal, Recorded } from "./journal.ts";
 import { applyKeyRules } from "./key-rules.ts";
 import { parseTree } from "./parse-tree.ts";
 import type { EndpointConfig } from "./project.ts";
@@ -26,14 +28,18 @@ import {
 import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
 export interface EndpointFilesContext {
-  readonly files: Files;
+  readonly journal: Journal;
   readonly yaml: YamlFiles;
   readonly read: ReadDocument;
   readonly endpoints: EndpointContext;
-  readonly report: Report;
+  /** The files as the previous load read them. */
+  readonly previous: EndpointFiles;
 }
 
-interface ParsedEndpoint {
+/** The endpoint of each file, by path. Undefined for a file that is only for includes, or that has problems. */
+export type EndpointFiles = ReadonlyMap<string, Recorded<ParsedEndpoint | undefined>>;
+
+export interface ParsedEndpoint {
   readonly config: EndpointConfig;
   readonly positions: NodePositions;
   /** Tables whose cache block has a problem. An entry is undefined if the name of its table is unknown. */
@@ -45,23 +51,35 @@ interface ParsedEndpoint {
 /** Other tools keep YAML files in the same folder. Problems in a file are reported only if it looks like an endpoint. */
 const KIND_KEY = new RegExp(`(?:^|[{,])\\s*["']?(?:${kindKeys.join("|")})["']?\\s*:`, "m");
 
-/** Reads the endpoints, in the order of their files. */
-export function readEndpointFiles(paths: readonly string[], context: EndpointFilesContext): readonly ParsedEndpoint[] {
-  return paths.flatMap((path) => {
-    const opened = context.yaml.open(path, (text) => KIND_KEY.test(text));
-    if (opened.kind === "absent") {
-      const location = { file: context.files.display(path), line: 1, column: 1 };
-      const reason = isRemote(path) ? "it was deleted" : "it is a symbolic link to nowhere";
-      context.report(errorAt(location, [], `cannot be read: ${reason}`));
-    }
-    if (opened.kind !== "parsed" || isFragment(opened.file, context.report)) return [];
-    context.yaml.forget(path);
-    return readEndpoint(opened.file, context) ?? [];
-  });
+/** Reads the endpoints, in the order of their files. One whose files have not changed stays the same object. */
+export function* readEndpointFiles(paths: readonly string[], context: EndpointFilesContext): Sliced<EndpointFiles> {
+  const { journal, previous } = context;
+  const files = new Map<string, Recorded<ParsedEndpoint | undefined>>();
+  for (const path of paths) {
+    const known = previous.get(path);
+    const isKnown = known !== undefined && journal.isCurrent(known);
+    if (isKnown) journal.replay(known);
+    files.set(path, isKnown ? known : journal.record(() => readEndpointFile(path, context)));
+    yield;
+  }
+  return files;
+}
+
+function readEndpointFile(path: string, context: EndpointFilesContext): ParsedEndpoint | undefined {
+  const { files, report } = context.journal;
+  const opened = context.yaml.open(path, (text) => KIND_KEY.test(text));
+  if (opened.kind === "absent") {
+    const location = { file: files.display(path), line: 1, column: 1 };
+    const reason = isRemote(path) ? "it was deleted" : "it is a symbolic link to nowhere";
+    report(errorAt(location, [], `cannot be read: ${reason}`));
+  }
+  if (opened.kind !== "parsed" || isFragment(opened.file, report)) return undefined;
+  context.yaml.forget(path);
+  return readEndpoint(opened.file, context);
 }
 
 function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndpoint | undefined {
-  const { report } = context;
+  const { files, report } = context.journal;
   const tree = context.read(file);
   applyKeyRules(tree, context.endpoints.isFlapi ? flapiEndpointRules : endpointRules, report);
   warnAboutIgnoredKeys(tree, report);
@@ -71,8 +89,7 @@ function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndp
   const { positions } = tree;
   const endpoint = compileEndpoint({ path: file.path, file: name, input, positions, broken }, context.endpoints);
   const shadowed =
-    context.endpoints.isFlapi &&
-    shadowedTemplateWarning(file.path, input["template-source"], endpoint.config, context.files);
+    context.endpoints.isFlapi && shadowedTemplateWarning(file.path, input["template-source"], endpoint.config, files);
   if (typeof shadowed === "string") reporterOf(positions, report).warning(["template-source"], shadowed);
   const isBroken = broken.has("cache") || (endpoint.isUnread && input.cache !== undefined);
   return { ...endpoint, positions, brokenCaches: isBroken ? [cacheTableIn(tree)] : [] };

@@ -49,11 +49,14 @@ const REASONS: Readonly<Record<string, string>> = {
   EMFILE: "too many files are open",
 };
 
-/** Reads are synchronous, because a load has no other work to do meanwhile. Remote files are read from copies. */
+/**
+ * Reads are synchronous, which costs a small part of the CPU of asynchronous reads. A load runs in slices, so that requests
+ * need not wait. Each file is read once. Remote files are read from copies.
+ */
 export function openFiles(cwd: string, remote: RemoteCopies = NO_COPIES): Files {
   const here = resolve(cwd);
   const realFolders = new Map<string, string | undefined>();
-  const requestedFiles = new Set<string>();
+  const texts = new Map<string, FileText>();
 
   function realFolder(folder: string): string | undefined {
     if (!realFolders.has(folder)) realFolders.set(folder, realPath(folder));
@@ -64,10 +67,11 @@ export function openFiles(cwd: string, remote: RemoteCopies = NO_COPIES): Files 
     display: (file) => (isRemote(file) ? redactUrl(file) : displayPath(file, here)),
     read(file) {
       if (isRemote(file)) return readCopy(remote, file);
-      requestedFiles.add(file);
-      return readText(file);
+      const text = texts.get(file) ?? readText(file);
+      texts.set(file, text);
+      return text;
     },
-    requestedFiles: () => [...requestedFiles],
+    requestedFiles: () => [...texts.keys()],
     list: (folder, wanted) => (isRemote(folder) ? listCopies(remote, folder, wanted) : listFiles(folder, wanted)),
     containment(file, folders) {
       if (!folders.some((folder) => contains(folder, file))) return "outside";

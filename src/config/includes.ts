@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { type Include, splitReferences } from "./directives.ts";
 import type { Environment } from "./environment.ts";
-import type { Files } from "./files.ts";
+import type { Journal, Recorded } from "./journal.ts";
 import type { KeyPath } from "./problem.ts";
 import { substitute } from "./read-scalar.ts";
 import { leaf, readEntries } from "./read-tree.ts";
@@ -13,7 +13,6 @@ import {
   locationOf,
   type Mapping,
   type NodePositions,
-  type Report,
   SKIPPED,
   type SourcePosition,
   type Tree,
@@ -23,11 +22,9 @@ import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 /** The keys that can be included from another file. */
 const includable = ["request", "auth", "rate-limit", "connection", "template-source", "cache", "heartbeat"] as const;
 
-export interface IncludeContext {
-  readonly files: Files;
+export interface IncludeContext extends Pick<Journal, "files" | "report" | "record" | "replay"> {
   readonly yaml: YamlFiles;
   readonly environment: Environment;
-  readonly report: Report;
   /** Included files must be inside these folders. */
   readonly roots: readonly string[];
 }
@@ -45,7 +42,7 @@ export type ReadDocument = (file: YamlFile) => Tree;
 
 export function openIncludes(context: IncludeContext): ReadDocument {
   const { files, environment } = context;
-  const shared = new Map<string, Tree>();
+  const shared = new Map<string, Recorded<Tree>>();
 
   function problem(at: SourcePosition, path: KeyPath, message: string): void {
     context.report(errorAt(locationOf(at), path, message));
@@ -117,18 +114,19 @@ export function openIncludes(context: IncludeContext): ReadDocument {
     if (target === SKIPPED) return leaf(SKIPPED, at, at);
     const key = JSON.stringify([target.path, include.section, path]);
     const known = shared.get(key);
-    if (known !== undefined) return known;
-    const sections = sectionsOf(target, site.chain);
-    const section = sections.get(include.section);
-    if (section === undefined) {
+    if (known !== undefined) return context.replay(known);
+    const read = context.record(() => {
+      const sections = sectionsOf(target, site.chain);
+      const section = sections.get(include.section);
+      if (section !== undefined) return section.read(path);
       const near = suggestion(include.section, [...sections.keys()]);
       const hint = near === undefined ? `it has ${[...sections.keys()].join(", ")}` : `did you mean '${near}'?`;
       problem(at, path, `'${include.section}' is not a key of ${target.source.file}; ${hint}`);
-      return broken;
-    }
-    const tree = section.read(path);
-    shared.set(key, tree);
-    return tree;
+      return undefined;
+    });
+    if (read.value === undefined) return broken;
+    shared.set(key, { ...read, value: read.value });
+    return read.value;
   }
 
   /** `{{include from path}}`: all sections of the file. */

@@ -1,9 +1,11 @@
+import { runInSlices, type Sliced } from "../slices.ts";
 import { rejectDuplicates, rejectSharedSecretTables } from "./duplicates.ts";
-import { readEndpointFiles } from "./endpoint-files.ts";
+import { type EndpointFiles, readEndpointFiles } from "./endpoint-files.ts";
 import type { Variables } from "./env-file.ts";
 import { type Files, openFiles } from "./files.ts";
 import { isFlapiFile } from "./flapi-keys.ts";
 import { openIncludes } from "./includes.ts";
+import { type Journal, openJournal, type Recorded } from "./journal.ts";
 import { compileMain, type Overrides } from "./main-config.ts";
 import { type MainFile, readMainFile } from "./main-file.ts";
 import { warnAboutOpenEntry, warnAboutUnservedEntries } from "./mcp-entry.ts";
@@ -15,7 +17,7 @@ import { reporterOf } from "./reporter.ts";
 import { shareCaches } from "./shared-caches.ts";
 import { openTemplates } from "./template-file.ts";
 import type { Report } from "./tree.ts";
-import { openYamlFiles } from "./yaml-file.ts";
+import { openYamlFiles, type YamlFiles } from "./yaml-file.ts";
 
 export interface LoadOptions {
   /** As given by --config. */
@@ -27,16 +29,36 @@ export interface LoadOptions {
   readonly ignoresEnvFile?: boolean;
   /** If true, remote files are not read, and their endpoints are left out. */
   readonly isOffline?: boolean;
+  /** The parts of the previous load, with the same options. Those whose files have not changed are reused. */
+  readonly previous?: LoadedParts | undefined;
+}
+
+/** The parts of a load. An unchanged part stays the same object, so code that uses it need not look for changes. */
+export interface LoadedParts {
+  /** The environment variables of the process. */
+  readonly env: string;
+  readonly main: Recorded<Main | undefined>;
+  /** Empty if the main file cannot be read. */
+  readonly endpoints: EndpointFiles;
+}
+
+interface Main {
+  readonly mainFile: MainFile;
+  readonly main: MainConfig;
+}
+
+export interface LoadResult extends LoadedProject {
+  readonly parts: LoadedParts;
 }
 
 /** Loads a project. Reports all problems at once. */
-export async function loadProject(options: LoadOptions): Promise<LoadedProject> {
+export async function loadProject(options: LoadOptions): Promise<LoadResult> {
   const remote = openRemoteCopies();
   try {
     for (;;) {
       const problems: Problem[] = [];
       const files = openFiles(options.cwd, remote);
-      const project = readProject(options, files, (problem) => problems.push(problem));
+      const { project, parts } = await runInSlices(readProject(options, files, (problem) => problems.push(problem)));
       const sorted = sortProblems(withoutDuplicates(problems));
       const errors = sorted.filter(({ severity }) => severity === "error");
       // Each pass may find more remote files. If `connections` has errors, none are fetched: their credentials may be missing.
@@ -47,6 +69,7 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
         validPart: project && validPartOf(project, errors),
         problems: sorted,
         files: files.requestedFiles(),
+        parts,
       };
     }
   } finally {
@@ -71,19 +94,32 @@ function validPartOf(project: Project, errors: readonly Problem[]): Project | un
   return { ...project, endpoints: project.endpoints.filter(({ file }) => !broken.has(file)) };
 }
 
-function readProject(options: LoadOptions, files: Files, report: Report): Project | undefined {
-  const { file, cwd, env, overrides, ignoresEnvFile = false } = options;
+interface ReadProject {
+  readonly project: Project | undefined;
+  readonly parts: LoadedParts;
+}
+
+function* readProject(options: LoadOptions, allFiles: Files, reportProblem: Report): Sliced<ReadProject> {
+  const journal = openJournal(allFiles, reportProblem);
+  const { files, report } = journal;
   const yaml = openYamlFiles(files, report);
-  const mainFile = readMainFile(file, { cwd, env, ignoresEnvFile, files, yaml, report });
-  if (mainFile === undefined) return undefined;
-  const { path, input, positions, environment, envFile } = mainFile;
-  const main = compileMain({ file: path, input, positions, env: { ...envFile, ...env }, overrides, files }, report);
+  const env = JSON.stringify(options.env);
+  const previous =
+    options.previous?.env === env && journal.isCurrent(options.previous.main) ? options.previous : undefined;
+  if (previous !== undefined) journal.replay(previous.main);
+  const read = previous?.main ?? journal.record(() => readMain(options, journal, yaml));
+  if (read.value === undefined) return { project: undefined, parts: { env, main: read, endpoints: new Map() } };
+  const { mainFile, main } = read.value;
+  const { path, input, environment, envFile } = mainFile;
+  yield;
 
   const paths = mainFile.broken.has("template") ? [] : endpointPaths(mainFile, main, { files, report });
-  const endpoints = readEndpointFiles(paths, {
-    files,
+  const endpointFiles = yield* readEndpointFiles(paths, {
+    journal,
     yaml,
-    read: openIncludes({ files, yaml, environment, report, roots: [main.folder, main.templatePath] }),
+    // Every endpoint depends on the main file.
+    previous: previous?.endpoints ?? new Map(),
+    read: openIncludes({ ...journal, yaml, environment, roots: [main.folder, main.templatePath] }),
     endpoints: {
       connections: main.connections,
       connectionsAreValid: !mainFile.broken.has("connections"),
@@ -96,9 +132,10 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
       hasHeartbeats: main.observability.heartbeatMs !== undefined || mainFile.broken.has("heartbeat"),
       report,
     },
-    report,
   });
+  const endpoints = [...endpointFiles.values()].flatMap(({ value }) => value ?? []);
   rejectDuplicates(endpoints, report);
+  yield;
   // Without an `mcp` block, only a flAPI project serves MCP. With `mcp.enabled: false`, not serving it is intended.
   if (input.mcp === undefined && !mainFile.broken.has("mcp")) {
     if (main.mcp === undefined) warnAboutUnservedEntries(endpoints, files.display(path), report);
@@ -108,7 +145,7 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
   const mcpAuth = { auth: main.mcp?.auth?.policy, locate: (path: KeyPath) => main.locate(["mcp", ...path]) };
   rejectSharedSecretTables([restAuth, mcpAuth, ...endpoints.map(({ config }) => config)], report);
 
-  return {
+  const project: Project = {
     main,
     endpoints: shareCaches(
       endpoints.flatMap(({ config, isUnread }) => (isUnread ? [] : config)),
@@ -119,6 +156,17 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
     environmentAllows: environment.allows,
     envFile,
   };
+  return { project, parts: { env, main: read, endpoints: endpointFiles } };
+}
+
+function readMain(options: LoadOptions, journal: Journal, yaml: YamlFiles): Main | undefined {
+  const { file, cwd, env, overrides, ignoresEnvFile = false } = options;
+  const { files, report } = journal;
+  const mainFile = readMainFile(file, { ...journal, cwd, env, ignoresEnvFile, yaml });
+  if (mainFile === undefined) return undefined;
+  const { path, input, positions, envFile } = mainFile;
+  const main = compileMain({ file: path, input, positions, env: { ...envFile, ...env }, overrides, files }, report);
+  return { mainFile, main };
 }
 
 type TemplatePaths = Pick<MainConfig, "templatePath" | "templateAddress">;

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { readEnvFile, type Variables } from "./env-file.ts";
 import { compilePattern, type Environment, openEnvironment, type Pattern } from "./environment.ts";
-import type { Files } from "./files.ts";
 import { mainRules } from "./flapi-keys.ts";
 import { openIncludes } from "./includes.ts";
+import type { Journal } from "./journal.ts";
 import { applyKeyRules } from "./key-rules.ts";
 import { parseTree } from "./parse-tree.ts";
 import { leaf, readEntries } from "./read-tree.ts";
@@ -23,13 +23,11 @@ export interface MainFile {
   readonly envFile: Variables;
 }
 
-export interface MainFileContext {
+export interface MainFileContext extends Pick<Journal, "files" | "report" | "record" | "replay"> {
   readonly cwd: string;
   readonly env: Variables;
   readonly ignoresEnvFile: boolean;
-  readonly files: Files;
   readonly yaml: YamlFiles;
-  readonly report: Report;
 }
 
 /** Reads the given main file, or the first with a default name. Undefined if this fails, which is already reported. */

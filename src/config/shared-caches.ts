@@ -42,7 +42,9 @@ export function shareCaches(
             "no endpoint fills this table; set a template-file here, or in another endpoint with the same schema and table";
           report(errorAt(locate(["cache"]), ["cache"], message));
         }
-        const shared: CacheConfig = { ...cache, refresh: cache.refresh ?? refresh };
+        // One that nothing is copied to stays the same object, so that a reload need not compile it again.
+        if (cache.refresh !== undefined) return endpoint;
+        const shared: CacheConfig = { ...cache, refresh };
         return { ...endpoint, cache: shared };
       }
       case "results":

@@ -9,19 +9,18 @@ export const UNREAD: unique symbol = Symbol("a remote template that has not been
 /** Returns the template, or an error message. */
 export type FindTemplate = (name: string, yamlFile: string) => SourceFile | string | typeof UNREAD;
 
-/** Looks in `template.path`, a folder or a URL, then in the folder of the YAML file. Reads each template once. */
+/** Looks in `template.path`, a folder or a URL, then in the folder of the YAML file. Endpoints share templates. */
 export function openTemplates(templatePath: string, files: Files): FindTemplate {
-  const found = new Map<string, ReturnType<FindTemplate> | undefined>();
+  const templates = new Map<string, SourceFile>();
 
   function read(path: string, name: string): ReturnType<FindTemplate> | undefined {
-    if (!found.has(path)) found.set(path, readUncached(path, name));
-    return found.get(path);
-  }
-
-  function readUncached(path: string, name: string): ReturnType<FindTemplate> | undefined {
     const read = files.read(path);
     const file = files.display(path);
-    if (read.ok) return { file, text: read.text };
+    if (read.ok) {
+      const template = templates.get(path) ?? { file, text: read.text };
+      templates.set(path, template);
+      return template;
+    }
     switch (read.why.kind) {
       case "absent":
         return undefined;

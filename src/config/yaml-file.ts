@@ -1,5 +1,5 @@
 import { type Directive, maskDirectives } from "./directives.ts";
-import type { Files } from "./files.ts";
+import type { Files, FileText } from "./files.ts";
 import { parseFullYaml } from "./full-yaml.ts";
 import type { Problem } from "./problem.ts";
 import { parseSimpleYaml } from "./simple-yaml.ts";
@@ -29,27 +29,33 @@ export interface YamlFiles {
 }
 
 export function openYamlFiles(files: Files, report: Report): YamlFiles {
-  const opened = new Map<string, YamlReadResult>();
+  const opened = new Map<string, { readonly result: YamlReadResult; readonly problems: readonly Problem[] }>();
+
+  function open(path: string, read: FileText): { result: YamlReadResult; problems: readonly Problem[] } {
+    const problems: Problem[] = [];
+    const result = openYaml(path, { read, name: files.display(path) }, (problem) => problems.push(problem));
+    return { result, problems };
+  }
+
   return {
     open(path, matters = () => true) {
-      const known = opened.get(path);
-      if (known !== undefined) return known;
-      const problems: Problem[] = [];
-      const fresh = openYaml(path, files, (problem) => problems.push(problem));
-      const read = problems.length > 0 ? files.read(path) : undefined;
-      // Not cached, so that its problems are reported if another file includes it.
-      if (read?.ok === true && !matters(read.text)) return fresh;
-      for (const problem of problems) report(problem);
-      opened.set(path, fresh);
-      return fresh;
+      // Also for a known file: it is an input of every endpoint that includes it, and so are its problems.
+      const read = files.read(path);
+      const file = opened.get(path) ?? open(path, read);
+      opened.set(path, file);
+      const isReported = file.problems.length > 0 && (!read.ok || matters(read.text));
+      for (const problem of isReported ? file.problems : []) report(problem);
+      return file.result;
     },
     forget: (path) => opened.delete(path),
   };
 }
 
-function openYaml(path: string, files: Files, report: Report): YamlReadResult {
-  const read = files.read(path);
-  const name = files.display(path);
+function openYaml(
+  path: string,
+  { read, name }: { readonly read: FileText; readonly name: string },
+  report: Report,
+): YamlReadResult {
   if (read.ok) {
     const file = parseYaml(path, { file: name, text: read.text }, report);
     return file === undefined ? { kind: "broken" } : { kind: "parsed", file };

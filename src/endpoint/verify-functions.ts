@@ -3,28 +3,24 @@ import type { Engine } from "../engines/engine.ts";
 import { compileTemplate } from "../sql/compile-template.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { TemplateProblem } from "../sql/template.ts";
-import { dialectWith, macrosCreatedBy, type UserFunctions } from "../sql/user-functions.ts";
+import { macrosCreatedBy, type UserFunctions } from "../sql/user-functions.ts";
 import { templateProblems } from "./compile-endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** The dialect for these endpoints, with the macros of the database and of their templates. */
-export async function dialectOf(endpoints: readonly Endpoint[], engine: Engine): Promise<Dialect> {
+/** The functions that these endpoints may call: the macros of the database and of their templates, and unknown ones. */
+export async function functionsOf(endpoints: readonly Endpoint[], engine: Engine): Promise<UserFunctions> {
   const called = new Set(endpoints.flatMap(({ template }) => [...(template?.enclosingFunctions ?? [])]));
   // If no template passes values to functions, the database need not be queried.
   const found: UserFunctions = called.size === 0 ? { defined: [], unknown: [] } : await engine.userFunctions(called);
-  return dialectWith(engine.dialect, {
-    ...found,
-    defined: [...found.defined, ...macrosOfTemplates(endpoints, engine.dialect)],
-  });
+  return { ...found, defined: [...found.defined, ...functionsOfTemplates(endpoints, engine.dialect).defined] };
 }
 
-/** The dialect with only the macros of the templates. */
-export function dialectOfTemplates(endpoints: readonly Endpoint[], dialect: Dialect): Dialect {
-  return dialectWith(dialect, { defined: macrosOfTemplates(endpoints, dialect), unknown: [] });
-}
-
-function macrosOfTemplates(endpoints: readonly Endpoint[], dialect: Dialect): UserFunctions["defined"] {
-  return endpoints.flatMap(({ source }) => (source === undefined ? [] : macrosCreatedBy(source.text, dialect)));
+/** The same with only the macros of the templates, for a database that cannot be reached. */
+export function functionsOfTemplates(endpoints: readonly Endpoint[], dialect: Dialect): UserFunctions {
+  const defined = endpoints.flatMap(({ source }) =>
+    source === undefined ? [] : macrosCreatedBy(source.text, dialect),
+  );
+  return { defined, unknown: [] };
 }
 
 /** Recompiles an endpoint with `dialect`. Returns only the problems that compiling it with `known` does not find. */

@@ -157,6 +157,11 @@ export interface Engine {
    * are unknown to the dialect.
    */
   userFunctions(called: ReadonlySet<string>): Promise<UserFunctions>;
+  /**
+   * The returned function tells whether no statement or `init` can have changed a table, view or macro since this call. Not
+   * noticed: what other programs change in attached databases and files, and what `change` does to Eider's own tables.
+   */
+  watchSchema(): () => boolean;
   /** Parses a statement: needs no table and no connection. */
   parse(sql: string): Promise<StatementProblem | undefined>;
   /** Rejects with a RequestFailure. */

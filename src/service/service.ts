@@ -1,29 +1,22 @@
 import { redaction } from "../audit/redaction.ts";
 import { type Authenticators, openAuthenticators } from "../auth/authenticators.ts";
 import type { AuthPolicy } from "../auth/policy.ts";
-import { cacheKey } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { CallServices } from "../calls/run-endpoint.ts";
 import { hasErrors, type Problem } from "../config/problem.ts";
 import type { MainConfig, Project } from "../config/project.ts";
-import { referencedCaches, sortRefreshes, withoutCache } from "../endpoint/cache-references.ts";
-import { compileEndpoint } from "../endpoint/compile-endpoint.ts";
-import { type CompiledRefresh, compileRefresh } from "../endpoint/compile-refresh.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { settingsChangedByWrites } from "../endpoint/settable.ts";
 import { engine as engineType } from "../engines/index.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
+import { runInSlices } from "../slices.ts";
+import { type CompiledProject, compileProject, type KnownEndpoints, NO_KNOWN_ENDPOINTS } from "./compile-project.ts";
 import { type OpenedCaches, openProjectCaches } from "./project-caches.ts";
 import { type OpenOptions, openSharedState, policiesOf, type SharedState, sharedStateKey } from "./shared-state.ts";
-import {
-  type CompiledEndpoint,
-  openVerification,
-  type Verification,
-  type VerifiedEndpoint,
-} from "./verify-endpoints.ts";
+import { openVerification, type Verification, type VerifiedEndpoint } from "./verify-endpoints.ts";
 
 export type { OpenOptions } from "./shared-state.ts";
 
@@ -35,6 +28,8 @@ export interface Service extends CallServices {
   readonly authenticators: Authenticators;
   readonly rateLimiter: RateLimiter;
   readonly sharedState: SharedState;
+  /** For the next reload. */
+  readonly known: KnownEndpoints;
   close(): Promise<void>;
   /** After a reload: closes what the next state does not share. */
   retire(next: Service): void;
@@ -49,7 +44,7 @@ export interface OpenedService {
 
 /** Compiles every endpoint and verifies it against the connections that can be reached. */
 export async function openService(project: Project, options: OpenOptions): Promise<OpenedService> {
-  const compiled = compileAll(project);
+  const compiled = await runInSlices(compileProject(project, NO_KNOWN_ENDPOINTS));
   const opened = await openSharedState(project, options);
   const { sharedState } = opened;
   const found = [...compiled.problems, ...opened.problems];
@@ -81,10 +76,10 @@ export function canShareState(project: Project, previous: Service): boolean {
 
 /**
  * Opens a new state over the same database, for a project that passes `canShareState`. The current state keeps serving until
- * the caller retires it.
+ * the caller retires it. Endpoints whose files have not changed are neither compiled nor, usually, verified again.
  */
 export async function reopenService(project: Project, previous: Service, options: OpenOptions): Promise<OpenedService> {
-  const compiled = compileAll(project);
+  const compiled = await runInSlices(compileProject(project, previous.known));
   const state = await openState(project, compiled, { sharedState: previous.sharedState, options, previous });
   const { service, unreachable } = state;
   const problems = applyStrict([...compiled.problems, ...state.problems], options.strict);
@@ -95,49 +90,6 @@ export async function reopenService(project: Project, previous: Service, options
   await service.caches.redefine(compiled.refreshes.map(({ definition }) => definition));
   if (previous.caches !== service.caches) service.caches.start();
   return { service, problems, unreachable: undefined };
-}
-
-interface CompiledProject {
-  readonly endpoints: readonly CompiledEndpoint[];
-  readonly refreshes: readonly CompiledRefresh[];
-  readonly problems: readonly Problem[];
-}
-
-function compileAll(project: Project): CompiledProject {
-  const { dialect } = engineType;
-  const compiled = project.endpoints.map((config) => compileEndpoint(config, project, dialect));
-  const refreshes = compileRefreshes(project, compiled);
-  const tables = {
-    catalog: project.main.cache?.catalog ?? "",
-    names: refreshes.map(({ definition }) => definition.name),
-  };
-  const endpoints = compiled.map(({ endpoint, problems }) => {
-    const own = endpoint.cache?.kind === "table" ? endpoint.cache.name : undefined;
-    const namedCaches = withoutCache(referencedCaches(endpoint, tables, dialect), own);
-    return { endpoint: { ...endpoint, namedCaches }, problems };
-  });
-  const ordered = sortRefreshes(
-    refreshes.map(({ endpoint, definition, ...refresh }) => {
-      const namedCaches = referencedCaches(endpoint, tables, dialect);
-      const reads = withoutCache(namedCaches, definition.name);
-      return { ...refresh, definition: { ...definition, reads }, endpoint: { ...endpoint, namedCaches } };
-    }),
-  );
-  const problems = [...endpoints, ...ordered.refreshes].flatMap((each) => each.problems);
-  return { endpoints, refreshes: ordered.refreshes, problems: [...problems, ...ordered.problems] };
-}
-
-/** One refresh per cache. */
-function compileRefreshes(project: Project, compiled: readonly CompiledEndpoint[]): readonly CompiledRefresh[] {
-  const seen = new Set<string>();
-  return project.endpoints.flatMap((config, index) => {
-    const endpoint = compiled[index]?.endpoint;
-    const { cache } = config;
-    if (cache?.kind !== "table" || endpoint === undefined || seen.has(cacheKey(cache.name))) return [];
-    const refresh = compileRefresh(config, endpoint, { project, dialect: engineType.dialect });
-    if (refresh !== undefined) seen.add(cacheKey(cache.name));
-    return refresh ?? [];
-  });
 }
 
 interface StateContext {
@@ -169,8 +121,18 @@ async function openState(project: Project, compiled: CompiledProject, context: S
   const verified = await verification.verifyAll();
   problems.push(...verified.problems);
   for (const { endpoint } of verified.endpoints) reportRefusedKeys(endpoint, context.options.report);
-  const parts = { sharedState: context.sharedState, authenticators, caches: opened.caches, verification };
+  const known = { compiled: compiled.ownResults, checks: checksOf(project, verified.endpoints) };
+  const parts = { sharedState: context.sharedState, authenticators, caches: opened.caches, verification, known };
   return { service: serviceOf(project, parts, verified.endpoints), problems, unreachable: undefined };
+}
+
+function checksOf({ endpoints }: Project, verified: readonly VerifiedEndpoint[]): KnownEndpoints["checks"] {
+  return new Map(
+    endpoints.flatMap((config, index) => {
+      const check = verified[index]?.check;
+      return check === undefined ? [] : [[config, check]];
+    }),
+  );
 }
 
 function reportRefusedKeys({ name, operation }: Endpoint, report: Report): void {
@@ -229,11 +191,12 @@ interface ServiceParts {
   readonly authenticators: Authenticators;
   readonly caches: Caches;
   readonly verification: Verification;
+  readonly known: KnownEndpoints;
 }
 
 function serviceOf(
   project: Project,
-  { sharedState, authenticators, caches, verification }: ServiceParts,
+  { sharedState, authenticators, caches, verification, known }: ServiceParts,
   verified: readonly VerifiedEndpoint[],
 ): Service {
   const { engine, spool, connectionStatus, rateLimiter, idempotentResponses } = sharedState;
@@ -247,6 +210,7 @@ function serviceOf(
     authenticators,
     rateLimiter,
     sharedState,
+    known,
     caches,
     cacheCatalog: project.main.cache?.catalog ?? "cache",
     keepsRowOrder: keepsRowOrder(project.main),

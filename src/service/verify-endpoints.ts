@@ -6,16 +6,28 @@ import type { CompiledRefresh } from "../endpoint/compile-refresh.ts";
 import { namesCreatedBy, type TolerantPlanner, tolerateMissingTables } from "../endpoint/created-tables.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { verifyEndpoint } from "../endpoint/verify-endpoint.ts";
-import { dialectOf, dialectOfTemplates, recompileEndpoint } from "../endpoint/verify-functions.ts";
+import { functionsOf, functionsOfTemplates, recompileEndpoint } from "../endpoint/verify-functions.ts";
 import { assumeStoredTable, verifyRefresh } from "../endpoint/verify-refresh.ts";
 import type { Engine } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
+import { dialectWith } from "../sql/user-functions.ts";
 
 const VERIFIED_AT_ONCE = 4;
 
 export interface CompiledEndpoint {
   readonly endpoint: Endpoint;
   readonly problems: readonly Problem[];
+  /** The result of its last verification, if neither its configuration nor its template has changed since. */
+  readonly lastCheck: PassedCheck | undefined;
+}
+
+/** A verification that found no problem, which a reload need not repeat. */
+export interface PassedCheck {
+  readonly endpoint: Endpoint;
+  /** The macros and functions of that time, which decide where a template may use values. */
+  readonly functions: string;
+  /** Whether the tables, views and macros are still the same. */
+  readonly isCurrent: () => boolean;
 }
 
 /** The templates of a project. */
@@ -29,13 +41,18 @@ export interface VerifiedEndpoint {
   readonly endpoint: Endpoint;
   /** Verified without a connection or a table that it needs. Its first call verifies it again. */
   readonly isLate: boolean;
+  /** For the next reload. Undefined if that must verify it again. */
+  readonly check: PassedCheck | undefined;
 }
+
+type VerificationResult = VerifiedEndpoint & { readonly problems: readonly Problem[] };
 
 /** Verifies the templates of a project. */
 export interface Verification {
   /**
    * Verifies every template: plans it if its connections are open, otherwise only parses it. One that needs a table that another
-   * template or an `init` creates is verified by its first call.
+   * template or an `init` creates is verified by its first call. One that has passed before is not verified again until its files,
+   * the tables of the database or the macros change.
    */
   verifyAll(): Promise<{ readonly endpoints: readonly VerifiedEndpoint[]; readonly problems: readonly Problem[] }>;
   /** Opens the connections of an endpoint, and verifies it. Rejects with a RequestFailure. */
@@ -102,9 +119,7 @@ export function openVerification(
   }
 
   /** Verifies an endpoint as far as the open connections allow. */
-  async function verifyEarly(
-    endpoint: Endpoint,
-  ): Promise<VerifiedEndpoint & { readonly problems: readonly Problem[] }> {
+  async function verifyEarly(endpoint: Endpoint): Promise<Omit<VerificationResult, "check">> {
     const caches = cachesReadBy(endpoint);
     const depth = isOpen(endpoint) && caches.every(isPlanned) ? "plan" : "parse";
     const planner = tolerateMissingTables(engine, created);
@@ -112,8 +127,32 @@ export function openVerification(
     return { ...verified, isLate: !isOpen(endpoint) || caches.some(isLate) || planner.hasMissedTable() };
   }
 
+  /** Whether the result depends only on what `PassedCheck` observes. Refreshes change the columns of cache tables. */
+  const canRepeat = (endpoint: Endpoint): boolean => isOpen(endpoint) && cachesReadBy(endpoint).length === 0;
+
+  async function verifyCompiled(
+    { endpoint, problems: found, lastCheck }: CompiledEndpoint,
+    dialects: Dialects,
+    isCurrent: () => boolean,
+  ): Promise<VerificationResult> {
+    const { functions } = dialects;
+    if (lastCheck?.functions === functions && canRepeat(endpoint) && lastCheck.isCurrent())
+      return { endpoint: lastCheck.endpoint, isLate: false, problems: [], check: lastCheck };
+    const known = dialects.apply(endpoint);
+    // The database would only repeat the problems of a broken template.
+    if (hasErrors([...found, ...known.problems])) {
+      return { endpoint, isLate: false, problems: known.problems, check: undefined };
+    }
+    const result = await verifyEarly(known.endpoint);
+    const problems = [...known.problems, ...result.problems];
+    // Problems are looked for again, because data outside the database may have been fixed.
+    const hasPassed = problems.length === 0 && !result.isLate && canRepeat(endpoint);
+    return { ...result, problems, check: hasPassed ? { endpoint: result.endpoint, functions, isCurrent } : undefined };
+  }
+
   async function verifyNow(endpoint: Endpoint): Promise<Endpoint> {
-    const known = recompileEndpoint(endpoint, await dialectOf([endpoint], engine), engine.dialect);
+    const dialect = dialectWith(engine.dialect, await functionsOf([endpoint], engine));
+    const known = recompileEndpoint(endpoint, dialect, engine.dialect);
     const depth = cachesReadBy(endpoint).every(isPlanned) ? "plan" : "parse";
     const { endpoint: verified, problems } = await verifyEndpoint(known.endpoint, engine, depth);
     failOn([...known.problems, ...problems]);
@@ -124,17 +163,13 @@ export function openVerification(
     async verifyAll() {
       const dialects = await openDialects([...compiled, ...refreshes], engine, isOpen);
       const problems = [...(await verifyCaches(dialects))];
-      const results: (VerifiedEndpoint & { readonly problems: readonly Problem[] })[] = [];
+      // Before the first one: a table that changes meanwhile counts as changed for all.
+      const isCurrent = engine.watchSchema();
+      const results: VerificationResult[] = [];
       let next = 0;
       const work = async (): Promise<void> => {
         for (let index = next++; index < compiled.length; index = next++) {
-          const { endpoint, problems: found } = compiled[index] as CompiledEndpoint;
-          const known = dialects.apply(endpoint);
-          // The database would only repeat the problems of a broken template.
-          const result = hasErrors([...found, ...known.problems])
-            ? { endpoint, isLate: false, problems: [] }
-            : await verifyEarly(known.endpoint);
-          results[index] = { ...result, problems: [...known.problems, ...result.problems] };
+          results[index] = await verifyCompiled(compiled[index] as CompiledEndpoint, dialects, isCurrent);
         }
       };
       await Promise.all(Array.from({ length: VERIFIED_AT_ONCE }, work));
@@ -159,6 +194,8 @@ export function openVerification(
 
 /** The dialects of templates, with the macros that they may call. */
 interface Dialects {
+  /** The macros and functions of the database and the templates. */
+  readonly functions: string;
   /** Recompiles an endpoint with its dialect. */
   apply(endpoint: Endpoint): ReturnType<typeof recompileEndpoint>;
 }
@@ -169,9 +206,14 @@ async function openDialects(
   isOpen: (endpoint: Endpoint) => boolean,
 ): Promise<Dialects> {
   const endpoints = compiled.map(({ endpoint }) => endpoint);
-  const offline = dialectOfTemplates(endpoints, engine.dialect);
-  const online = endpoints.some(isOpen) ? await dialectOf(endpoints, engine) : offline;
-  return { apply: (endpoint) => recompileEndpoint(endpoint, isOpen(endpoint) ? online : offline, engine.dialect) };
+  const ofTemplates = functionsOfTemplates(endpoints, engine.dialect);
+  const all = endpoints.some(isOpen) ? await functionsOf(endpoints, engine) : ofTemplates;
+  const offline = dialectWith(engine.dialect, ofTemplates);
+  const online = dialectWith(engine.dialect, all);
+  return {
+    functions: JSON.stringify(all),
+    apply: (endpoint) => recompileEndpoint(endpoint, isOpen(endpoint) ? online : offline, engine.dialect),
+  };
 }
 
 function failOn(problems: readonly Problem[]): void {

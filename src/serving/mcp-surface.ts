@@ -6,7 +6,7 @@ import { checkHttps } from "../http/https-only.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import { pausable } from "../http/pausable.ts";
 import { requestIdOf } from "../http/request-id.ts";
-import { openMcpEndpoints } from "../mcp/endpoints/open-mcp-endpoints.ts";
+import { type McpEndpoints, openMcpEndpoints } from "../mcp/endpoints/open-mcp-endpoints.ts";
 import { type McpServer, openMcpServer } from "../mcp/open-mcp-server.ts";
 import type { Service } from "../service/service.ts";
 import type { Surface } from "./surfaces.ts";
@@ -28,8 +28,8 @@ export interface McpSurfaceOptions {
 
 export async function openMcpSurface(service: Service, options: McpSurfaceOptions): Promise<McpSurface> {
   const { observers, report, now } = options;
-  const stateOf = async (next: Service, settings: McpSettings) => {
-    const endpoints = await openMcpEndpoints(next, { settings, observers, report, now });
+  const stateOf = async (next: Service, settings: McpSettings, previous?: McpEndpoints) => {
+    const endpoints = await openMcpEndpoints(next, { settings, observers, report, now, previous });
     return { main: next.project.main, settings, endpoints };
   };
   let state = await stateOf(service, options.settings);
@@ -58,7 +58,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
     server,
     ...pausable(handle),
     async prepare(next) {
-      const prepared = await stateOf(next, next.project.main.mcp ?? state.settings);
+      const prepared = await stateOf(next, next.project.main.mcp ?? state.settings, state.endpoints);
       return () => {
         state = prepared;
         server.replace(prepared.endpoints.service, prepared.endpoints.access, prepared.settings);

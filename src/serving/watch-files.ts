@@ -60,8 +60,11 @@ export async function watchFiles(watched: Watched, report: Report): Promise<File
 
   return {
     follow({ folder = watched.folder, files }) {
-      known = new Set(files);
       const outside = foldersOutside({ folder, files });
+      const isNew = [folder, ...outside].some((path) => !roots.has(path)) || files.some((file) => !known.has(file));
+      known = new Set(files);
+      // Adding a folder scans it, which is slow. It is only needed for folders and files that were not watched before.
+      if (!isNew && lastError === "") return;
       for (const added of [folder, ...outside]) roots.add(added);
       tree.add(folder);
       outsideWatcher.add([...outside]);

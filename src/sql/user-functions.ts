@@ -120,6 +120,8 @@ const BETWEEN_CREATE_AND_MACRO = new Set(["or", "replace", "temp", "temporary"])
 
 /** The macros that a template creates. Where its tokens are ambiguous, the stricter reading counts. */
 export function macrosCreatedBy(text: string, dialect: Dialect): readonly UserFunction[] {
+  // Few templates create one, and tokenizing is slow.
+  if (!/macro|function/i.test(text)) return [];
   const tokens = [...wholeTokens(text, dialect)].filter(({ kind }) => !SKIPPED.has(kind));
   return tokens.flatMap((token, index) => {
     const kind = nameOf(token);

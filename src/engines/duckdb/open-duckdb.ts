@@ -35,6 +35,7 @@ import { openTotalCache } from "./read/total-cache.ts";
 import { watchData } from "./read/watch-data.ts";
 import { type Cancellation, cancellationOf } from "./session/cancellation.ts";
 import { openConnectionPool } from "./session/connection-pool.ts";
+import { watchUnknownWrites } from "./session/data-versions.ts";
 import { macrosOf } from "./session/macros.ts";
 import { openSession } from "./session/open-session.ts";
 import { openQuerySlots } from "./session/query-slots.ts";
@@ -232,6 +233,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       );
       return (await assumedCatalog) ? planner.assume(table, statements) : undefined;
     },
+    watchSchema: () => watchUnknownWrites(versions),
     parse: planner.parse,
     userFunctions: (called) =>
       findUserFunctions(called, {

@@ -3,6 +3,7 @@ import { type JsonObject, withoutUnset } from "../../docs/json.ts";
 import type { RowShape } from "../../docs/row-shape.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
 import { sampleLookup, samplesOf } from "../../endpoint/samples.ts";
+import type { Sliced } from "../../slices.ts";
 import { effectsOf } from "../../sql/classify.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { render } from "../../sql/render.ts";
@@ -18,11 +19,19 @@ export interface DefinitionContext {
 }
 
 /** The definitions that clients see, sorted by name. */
-export function listsOf(catalog: Catalog, context: DefinitionContext): Readonly<Record<ListKind, readonly JsonText[]>> {
-  const { tools, resources, prompts } = catalog;
+export function* listsOf(
+  catalog: Catalog,
+  context: DefinitionContext,
+): Sliced<Readonly<Record<ListKind, readonly JsonText[]>>> {
+  const { resources, prompts } = catalog;
   const json = (definition: JsonObject): JsonText => JSON.stringify(withoutUnset(definition));
+  const tools: JsonText[] = [];
+  for (const tool of catalog.tools.values()) {
+    tools.push(json(toolDefinition(tool, context)));
+    yield;
+  }
   return {
-    tools: [...tools.values()].map((tool) => json(toolDefinition(tool, context))),
+    tools,
     resources: resources
       .filter(({ address }) => address.uri !== undefined)
       .map((each) => json(resourceDefinition(each))),

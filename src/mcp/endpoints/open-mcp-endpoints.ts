@@ -6,10 +6,13 @@ import type { CallServices } from "../../calls/run-endpoint.ts";
 import type { McpSettings } from "../../config/mcp-config.ts";
 import type { Project } from "../../config/project.ts";
 import { describeEndpoints } from "../../docs/describe-endpoint.ts";
+import { type RowShape, UNKNOWN_ROWS } from "../../docs/row-shape.ts";
 import { cachesReadBy } from "../../endpoint/cache-references.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
+import type { Engine } from "../../engines/engine.ts";
 import type { Report } from "../../events.ts";
 import type { RateLimiter } from "../../rate-limit/rate-limiter.ts";
+import { runInSlices } from "../../slices.ts";
 import { type McpAccess, McpError, type McpService } from "../mcp-service.ts";
 import { openMcpAccess } from "./access.ts";
 import { attempt } from "./attempt.ts";
@@ -34,40 +37,54 @@ export interface McpEndpointsOptions {
   readonly observers: readonly CallObserver[];
   readonly report: Report;
   readonly now: () => Date;
+  /** Those before a reload. */
+  readonly previous?: McpEndpoints | undefined;
 }
 
 /** The MCP service of a project, and the access to it. */
 export interface McpEndpoints {
   readonly service: McpService;
   readonly access: McpAccess;
+  /** The rows of each tool. */
+  readonly shapes: ReadonlyMap<Endpoint, RowShape>;
   /** The URIs and URI templates of the resources whose rows come from this cache. */
   urisOfCache(cache: CacheName): readonly string[];
 }
 
-/** Prepares the query of every tool to describe its columns, but runs none. */
+/** Prepares the query of every tool that is not known yet to describe its columns, but runs none. */
 export async function openMcpEndpoints(opened: McpProject, options: McpEndpointsOptions): Promise<McpEndpoints> {
   const { project, endpoints, engine, limits, authenticators, rateLimiter } = opened;
-  const { settings, observers, report, now } = options;
+  const { settings, observers, report, now, previous } = options;
   const entries = endpoints.map((endpoint, index) => ({ endpoint, summary: project.endpoints[index]?.summary }));
   const catalog = openCatalog(entries, settings.uriScheme);
-  const shapes = await describeEndpoints(
-    [...catalog.tools.values()].map(({ endpoint }) => endpoint),
-    engine,
-  );
+  const shapes = await shapesOf(catalog, engine, previous?.shapes ?? new Map());
   const context: CallContext = { services: opened, rateLimiter, observers, report, now };
   return {
     service: serviceOf(catalog, {
       context,
       settings,
       project,
-      lists: listsOf(catalog, { shapes, limits, dialect: engine.dialect }),
+      lists: await runInSlices(listsOf(catalog, { shapes, limits, dialect: engine.dialect })),
     }),
     access: openMcpAccess({ settings, catalog, authenticators, rateLimiter }),
+    shapes,
     urisOfCache: (cache) =>
       catalog.resources.flatMap(({ endpoint, address }) =>
         readsFromCache(endpoint, cache) ? [address.uri ?? [], address.template ?? []].flat() : [],
       ),
   };
+}
+
+/** A reload keeps the object of an endpoint while neither its files nor the tables change, so its columns stay the same too. */
+async function shapesOf(
+  { tools }: Catalog,
+  engine: Engine,
+  known: McpEndpoints["shapes"],
+): Promise<McpEndpoints["shapes"]> {
+  const shapes = new Map([...tools.values()].map(({ endpoint }) => [endpoint, known.get(endpoint) ?? UNKNOWN_ROWS]));
+  const unknown = [...shapes].flatMap(([endpoint, { kind }]) => (kind === "unknown" ? endpoint : []));
+  for (const [endpoint, shape] of await describeEndpoints(unknown, engine)) shapes.set(endpoint, shape);
+  return shapes;
 }
 
 function readsFromCache(endpoint: Endpoint, name: CacheName): boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dataVersions } from "./data-versions.ts";
+import { dataVersions, watchUnknownWrites } from "./data-versions.ts";
 
 test("a table without writes is unchanged, whatever happens to others", () => {
   const versions = dataVersions();
@@ -8,6 +8,18 @@ test("a table without writes is unchanged, whatever happens to others", () => {
   expect(versions.unchangedSince(moment, ["a"])).toBe(true);
   expect(versions.unchangedSince(moment, ["a", "b"])).toBe(false);
   expect(versions.unchangedSince(versions.now(), ["a", "b"])).toBe(true);
+});
+
+test("writes of unknown extent are noticed from their start on, also those that began before", () => {
+  const versions = dataVersions();
+  const isUnchanged = watchUnknownWrites(versions);
+  versions.beginWrite(["a"])();
+  expect(isUnchanged()).toBe(true);
+  const written = versions.beginWrite("all");
+  const fromMeanwhile = watchUnknownWrites(versions);
+  expect([isUnchanged(), fromMeanwhile()]).toEqual([false, false]);
+  written();
+  expect([isUnchanged(), fromMeanwhile(), watchUnknownWrites(versions)()]).toEqual([false, false, true]);
 });
 
 test("during a write nothing is known; a moment taken meanwhile expires with the write", () => {

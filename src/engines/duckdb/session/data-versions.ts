@@ -70,3 +70,9 @@ export function dataVersions(): DataVersions {
     },
   };
 }
+
+/** The returned function tells whether no write of unknown extent has happened since this call, such as a change of columns. */
+export function watchUnknownWrites({ now, unchangedSince }: DataVersions): () => boolean {
+  const moment = now();
+  return () => unchangedSince(moment, []);
+}
