@@ -11,6 +11,10 @@ RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts scripts
 COPY src src
+# The build runs the quickstart once, for V8's code cache.
+COPY bin bin
+COPY web web
+COPY examples/quickstart examples/quickstart
 RUN npm run build
 
 FROM node:${NODE_VERSION}-bookworm-slim AS dependencies

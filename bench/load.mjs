@@ -1,6 +1,6 @@
 // Shared by the benchmarks: child processes with their CPU time and memory, and a small HTTP load generator.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -61,8 +61,8 @@ export async function startProgram(command, args, options = {}, address = /http:
 }
 
 /** Starts the service on a free port. */
-export const startEider = (folder, tree = root) =>
-  start([join(tree, "bin/eider.cjs"), "serve", "--config", join(folder, "eider.yaml"), "--port", "0"]);
+export const startEider = (folder, tree = root, env = process.env) =>
+  start([join(tree, "bin/eider.cjs"), "serve", "--config", join(folder, "eider.yaml"), "--port", "0"], { env });
 
 export function cpuOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
@@ -198,15 +198,39 @@ ORDER BY {{{params.sort}}}
   return folderOf(files);
 }
 
-/** Wall-clock and CPU time from the start of a tree to its first response. */
-export async function timeStart(folder, path, tree = root) {
+/**
+ * The environment of timed starts. Some variables make Node.js itself slower (NODE_EXTRA_CA_CERTS by 40 ms of CPU), and V8 rejects
+ * code caches if NODE_OPTIONS sets one of its flags.
+ */
+const START_ENV = { PATH: process.env.PATH, HOME: process.env.HOME };
+
+/** Wall-clock time, CPU time and resident memory from the start of a tree to its first response. */
+export const timeStart = (folder, path, tree = root) =>
+  timeUntilResponse(() => startEider(folder, tree, START_ENV), path);
+
+/** The same for Node.js with DuckDB and one statement. */
+export const timeBareStart = () =>
+  timeUntilResponse(() => start([join(root, "bench/peers/bare-start.mjs")], { env: START_ENV }), "/");
+
+async function timeUntilResponse(startProcess, path) {
   const began = performance.now();
-  const eider = await startEider(folder, tree);
-  const answer = await fetch(eider.url + path);
+  const { url, pid, stop } = await startProcess();
+  const answer = await fetch(url + path);
   if (answer.status !== 200) throw new Error(await answer.text());
   await answer.text();
   const ms = performance.now() - began;
-  const cpu = eider.cpu();
-  await eider.stop();
-  return { ms, cpu };
+  const cpu = preciseCpuOf(pid);
+  const resident = memoryOf(pid).now;
+  await stop();
+  return { ms, cpu, resident };
 }
+
+/** CPU time of all threads that still run, in ms. Those of a start all do. */
+function preciseCpuOf(pid) {
+  const tasks = readdirSync(`/proc/${pid}/task`);
+  return (
+    sum(tasks.map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]))) / 1e6
+  );
+}
+
+const sum = (values) => values.reduce((total, value) => total + value, 0);

@@ -2,13 +2,20 @@
 // Queries run on libuv's threads. Their number is only read before the first import of an ES module,
 // so it is set here, in CommonJS, and nowhere else. It leaves room beside the most queries that may run at once.
 process.env.UV_THREADPOOL_SIZE ??= "72";
-// Rows pass through in buffers outside of the heap, which is small. Left alone, V8 then collects the whole heap for every few
-// megabytes of them; see docs/decisions/0008-heap-growth.md.
-require("node:v8").setFlagsFromString("--heap-growing-percent=400");
 // Its warning of older versions of Node is not for the one who runs a service.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
-import("../dist/program/main.js")
-  .then(({ main }) => main(process.argv.slice(2)))
+Promise.resolve()
+  .then(() => {
+    const { loadProgram } = require("./load-program.cjs");
+    return loadProgram();
+  })
+  .then(({ main }) => {
+    // Rows pass through in buffers outside of the heap, which is small. Left alone, V8 then collects the whole heap for every few
+    // megabytes of them; see docs/decisions/0008-heap-growth.md. Set only now: V8 uses no code cache that was made with other flags,
+    // neither that of the program nor that of the modules of Node.js.
+    require("node:v8").setFlagsFromString("--heap-growing-percent=400");
+    return main(process.argv.slice(2));
+  })
   .catch((error) => {
     console.error("eider: this is a mistake of Eider itself, please report it with these lines");
     console.error(error instanceof Error ? error.stack : error);

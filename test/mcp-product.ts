@@ -102,7 +102,7 @@ export async function openTestEndpoints(files: Files, env: Record<string, string
     onEnd: ({ surface, endpoint, identity, raw, rows, format }, { status }) =>
       observed.push({ surface, endpoint, identity, raw, rows, format, status }),
   };
-  const settings = service.project.main.mcp ?? defaultMcpSettings;
+  const settings = service.project.main.mcp ?? defaultMcpSettings();
   const now = () => new Date();
   const product = await openMcpEndpoints(service, { settings, observers: [observer], report, now });
   const progress: number[] = [];

@@ -10,7 +10,7 @@ import { TASK_AFTER_MS, testRegistry } from "./mcp-registry.ts";
 
 /** The default settings without tasks, and the settings of a test. */
 export function mcpSettings(some: Partial<McpSettings> = {}): McpSettings {
-  return { ...defaultMcpSettings, port: 0, uriScheme: "test", tasks: undefined, ...some };
+  return { ...defaultMcpSettings(), port: 0, uriScheme: "test", tasks: undefined, ...some };
 }
 
 export const taskSettings = {

@@ -15,7 +15,7 @@ let told: ReadonlyMap<string, string>;
 let metrics: Metrics;
 
 beforeAll(async () => {
-  metrics = openMetrics(() => new Date());
+  metrics = await openMetrics(() => new Date());
   metrics.watchProcess();
   const text = await metrics.text({
     project: { main: { connections: new Map() } },

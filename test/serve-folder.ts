@@ -29,7 +29,7 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
   const { report, listen: hear } = openEvents((event) => events.push(event));
   const now = (): Date => new Date();
   const loaded = await loadProject({ file: join(folder, "eider.yaml"), cwd: folder, env, overrides: { port: 0 } });
-  const metrics = loaded.project && openMetricsOf(loaded.project.main, now, false);
+  const metrics = loaded.project && (await openMetricsOf(loaded.project.main, now, false));
   if (metrics !== undefined) hear(metrics.onEvent);
   const opening = { report, connect: true, ...testSelf, env, purpose: "serve" } as const;
   const opened = loaded.project && (await openService(loaded.project, opening));

@@ -87,7 +87,7 @@ async function printConfig(
 }
 
 /** The URL for clients. */
-function addressOf({ mcp: settings = defaultMcpSettings, access }: MainConfig): string {
+function addressOf({ mcp: settings = defaultMcpSettings(), access }: MainConfig): string {
   const { publicUrl, host, port } = settings;
   if (publicUrl !== undefined) return publicUrl.endsWith("/mcp") ? publicUrl : `${publicUrl}/mcp`;
   return `${listenerUrl({ host, port, isSecure: access.https?.tls !== undefined }, "127.0.0.1")}/mcp`;

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import type { RemoteListing, RemoteText } from "../engines/engine.ts";
+import type { RemoteListing, RemoteText } from "../engines/remote-files.ts";
 import { errorCode } from "../error-message.ts";
 import { redactUrl } from "../secrets.ts";
 import { isRemote } from "./remote-address.ts";

@@ -13,8 +13,8 @@ async function settingsOf(mcp: string, files: Readonly<Record<string, string>> =
 test.each([
   ["", undefined],
   ["mcp: {enabled: false, port: 1}\n", undefined],
-  ["mcp: {}\n", defaultMcpSettings],
-  ["mcp: {enabled: true}\n", defaultMcpSettings],
+  ["mcp: {}\n", defaultMcpSettings()],
+  ["mcp: {enabled: true}\n", defaultMcpSettings()],
 ])("%j", async (yaml, expected) => {
   expect(await settingsOf(yaml)).toEqual(expected);
 });

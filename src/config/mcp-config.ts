@@ -66,7 +66,9 @@ export interface McpSource {
 type McpInput = NonNullable<MainInput["mcp"]>;
 
 /** The settings of an empty block, for MCP without a listener. */
-export const defaultMcpSettings: McpSettings = settingsOf(mcpSchema.parse({}));
+export function defaultMcpSettings(): McpSettings {
+  return settingsOf(mcpSchema.parse({}));
+}
 
 /** Undefined if MCP is disabled. */
 export function compileMcp(source: McpSource, report: Report): McpSettings | undefined {

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { A_BOOLEAN, PlainScalar } from "../params/validators/scalars.ts";
 import type { KeyPath } from "./problem.ts";
+import { PARSING } from "./schema/blocks.ts";
 import {
   BROKEN,
   dataAt,
@@ -27,8 +28,9 @@ export function parseTree<Schema extends z.ZodType>(
   schema: Schema,
   report: Report,
 ): ParsedTree<z.output<Schema>> {
-  let first = schema.safeParse(tree.data);
-  while (!first.success && replaceBooleanWords(tree, first.error.issues, report)) first = schema.safeParse(tree.data);
+  let first = schema.safeParse(tree.data, PARSING);
+  while (!first.success && replaceBooleanWords(tree, first.error.issues, report))
+    first = schema.safeParse(tree.data, PARSING);
   // No schema accepts a BROKEN value.
   if (first.success) return { value: first.data, broken: new Set() };
 
@@ -46,7 +48,7 @@ export function parseTree<Schema extends z.ZodType>(
     if (typeof path[0] === "string") broken.add(path[0]);
   }
   for (const key of broken) delete rest[key];
-  const second = schema.safeParse(rest);
+  const second = schema.safeParse(rest, PARSING);
   return { value: second.data, broken };
 }
 

@@ -1,5 +1,5 @@
-import type { RemoteFiles, RemoteListing, RemoteText } from "../engines/engine.ts";
 import { engine } from "../engines/index.ts";
+import type { RemoteFiles, RemoteListing, RemoteText } from "../engines/remote-files.ts";
 import { errorMessage } from "../error-message.ts";
 import { initOf } from "./connection-init.ts";
 import type { RemoteCopies } from "./files.ts";

@@ -2,6 +2,7 @@ import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { UserFunctions } from "../sql/user-functions.ts";
+import type { RemoteFiles } from "./remote-files.ts";
 import type { Rows, WriteResult } from "./rows.ts";
 import type { RecordStore, WriteOnce, WriteOnceResult } from "./write-once.ts";
 
@@ -266,25 +267,6 @@ export interface OpenOptions extends EngineOptions {
   readonly spillFolder?: string | undefined;
   /** The one folder for `readIntoFile`: it may write there even if the settings forbid file access. */
   readonly fileFolder?: string | undefined;
-}
-
-/** The text of a file at a URL, or why it cannot be read. */
-export type RemoteText =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "absent" }
-  /** The reason holds no secrets. */
-  | { readonly kind: "unreadable"; readonly reason: string };
-
-/** The URLs of all files in a folder and its subfolders, or why they cannot be listed. */
-export type RemoteListing =
-  | { readonly kind: "files"; readonly files: readonly string[] }
-  | Exclude<RemoteText, { readonly kind: "text" }>;
-
-/** Reads small files at URLs, within limits of size and time. */
-export interface RemoteFiles {
-  read(address: string): Promise<RemoteText>;
-  list(folder: string): Promise<RemoteListing>;
-  close(): void;
 }
 
 /** Remote files are read with the settings of a project and the secrets of its connections. */

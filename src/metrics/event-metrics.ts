@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { Report } from "../events.ts";
 
 /** Counts events with prom-client. Events are so rare that its cost does not matter. */
@@ -11,7 +11,10 @@ export interface EventMetrics {
 /** In seconds. A refresh may take minutes. */
 const REFRESH_BOUNDS = [0.01, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
 
-export function openEventMetrics(registry: Registry): EventMetrics {
+export function openEventMetrics(
+  registry: Registry,
+  { Counter, Gauge, Histogram }: typeof import("prom-client"),
+): EventMetrics {
   const registers = [registry];
   const failures = new Counter({
     name: "eider_call_failures_total",

@@ -1,4 +1,3 @@
-import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Caches } from "../cache/caches.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
@@ -47,8 +46,10 @@ export interface Metrics {
 /** Short, so that a busy database does not exhaust the timeout of the scrape. */
 const MEMORY_TIMEOUT_MS = 500;
 
-export function openMetrics(now: () => Date): Metrics {
-  const registry = new Registry();
+/** Loads prom-client only here, because most projects serve no metrics. */
+export async function openMetrics(now: () => Date): Promise<Metrics> {
+  const prometheus = await import("prom-client");
+  const registry = new prometheus.Registry();
   const calls = openCallCounts();
   let scrapeState: ScrapeState | undefined;
   let memoryQuery: Promise<EngineMemory | undefined> | undefined;
@@ -97,7 +98,7 @@ export function openMetrics(now: () => Date): Metrics {
   }
 
   for (const metric of callMetrics(calls)) register(registry, metric);
-  const events = openEventMetrics(registry);
+  const events = openEventMetrics(registry, prometheus);
   for (const metric of stateMetrics(() => scrapeState)) register(registry, metric);
   // The types of prom-client omit the label names.
   const definitions = registry.getMetricsAsArray() as unknown as Metrics["definitions"];
@@ -106,7 +107,7 @@ export function openMetrics(now: () => Date): Metrics {
     contentType: registry.contentType,
     observer: calls.observer,
     onEvent: events.onEvent,
-    watchProcess: () => collectDefaultMetrics({ register: registry }),
+    watchProcess: () => prometheus.collectDefaultMetrics({ register: registry }),
     async text(source) {
       await keepServed(source);
       scrapeState = await scrapeStateOf(source);

@@ -30,9 +30,13 @@ export interface ObservabilityOptions {
 }
 
 /** Metrics of a project, opened before the service so that they count its first events. Undefined when nothing serves them. */
-export function openMetricsOf({ observability }: MainConfig, now: () => Date, isDev: boolean): Metrics | undefined {
+export async function openMetricsOf(
+  { observability }: MainConfig,
+  now: () => Date,
+  isDev: boolean,
+): Promise<Metrics | undefined> {
   const isServed = isDev || observability.admin !== undefined || observability.metrics?.onRest === true;
-  return observability.metrics !== undefined && isServed ? openMetrics(now) : undefined;
+  return observability.metrics !== undefined && isServed ? await openMetrics(now) : undefined;
 }
 
 /** Opens what the project configures besides metrics: tracing, heartbeats, the query log. */

@@ -26,7 +26,7 @@ export async function serveStdio(service: Service, options: StdioOptions): Promi
   const audit = await openProjectAudit(main, report, options.audit);
   if ("severity" in audit) return audit;
   // Over stdio there are no credentials; an endpoint with its own auth block still reads the identity.
-  const settings: McpSettings = { ...(main.mcp ?? defaultMcpSettings), auth: undefined };
+  const settings: McpSettings = { ...(main.mcp ?? defaultMcpSettings()), auth: undefined };
   const observability = await openObservability(service, { report, metrics: undefined, isDev: false });
   // Without a listener, nothing could read the results of heartbeats.
   observability.surface.drain();

@@ -162,7 +162,7 @@ async function serveMcp({
 }: TestService): Promise<{ readonly url: string; readonly events: readonly ServiceEvent[] } & AsyncDisposable> {
   const events: ServiceEvent[] = [];
   const surface = await openMcpSurface(service, {
-    settings: service.project.main.mcp ?? defaultMcpSettings,
+    settings: service.project.main.mcp ?? defaultMcpSettings(),
     observers: [],
     report: (event) => events.push(event),
     now: () => new Date(),

@@ -199,7 +199,13 @@ test("MCP describes the columns of a tool again only if it or a table has change
   const describedTools = async (): Promise<readonly string[]> => {
     const service = project.current();
     const describe = vi.spyOn(service.engine, "describe");
-    const options = { settings: defaultMcpSettings, observers: [], report: () => {}, now: () => new Date(), previous };
+    const options = {
+      settings: defaultMcpSettings(),
+      observers: [],
+      report: () => {},
+      now: () => new Date(),
+      previous,
+    };
     previous = await openMcpEndpoints(service, options);
     const described = describe.mock.calls.map(([statements]) => statements[0]?.sql ?? "");
     describe.mockRestore();

@@ -14,6 +14,9 @@ import { unknownMessage } from "../suggest.ts";
 
 export { boolean as flag, string };
 
+/** Options of every parse. Otherwise, zod compiles each schema to a function first, which pays off only for hundreds of files. */
+export const PARSING = { jitless: true } as const;
+
 export const enabled = boolean
   .prefault(true)
   .describe("Set it to false to turn this block off. A block that is present is on by default.");

@@ -5,7 +5,7 @@ import { describeInput, PlainScalar } from "../../params/validators/scalars.ts";
 import { oneLine } from "../problem.ts";
 import { unknownMessage } from "../suggest.ts";
 import { isMapping, type Mapping } from "../tree.ts";
-import { block, choice, flag, integer, record, string } from "./blocks.ts";
+import { block, choice, flag, integer, PARSING, record, string } from "./blocks.ts";
 
 const { connectionTypes } = engine;
 
@@ -35,7 +35,7 @@ export const connection = z.unknown().transform((input, context) => {
   const { rest, options, known } = isMapping(written)
     ? splitOptions(written, reject)
     : { rest: written, options: {}, known: [] };
-  const result = ownKeys.safeParse(rest);
+  const result = ownKeys.safeParse(rest, PARSING);
   if (result.success) return { ...result.data, options };
   for (const issue of result.error.issues) {
     if (issue.code !== "unrecognized_keys") reject([...issue.path], issue.message);

@@ -5,7 +5,7 @@ import { describeInput, PlainScalar } from "../../params/validators/scalars.ts";
 import { oneLine } from "../problem.ts";
 import { unknownMessage } from "../suggest.ts";
 import { isMapping } from "../tree.ts";
-import { block, choice, flag, list, nonEmptyString, string } from "./blocks.ts";
+import { block, choice, flag, list, nonEmptyString, PARSING, string } from "./blocks.ts";
 
 type ValidatorSchema = (typeof validators)[number];
 
@@ -28,7 +28,7 @@ export const validator = z.unknown().transform((input, context): Validator => {
     else reject(["type"], typeMessage(type));
     return z.NEVER;
   }
-  const result = schema.safeParse(input);
+  const result = schema.safeParse(input, PARSING);
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
     if (issue.code !== "unrecognized_keys") reject([...issue.path], issue.message);

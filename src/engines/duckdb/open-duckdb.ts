@@ -84,7 +84,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     onOpening: beginUnknownChange,
     onOpened: () => files.findAttached(),
   });
-  const planner = openPlanner({ database, settings, mask, macros });
+  const planner = openPlanner({ ...options, database, settings, mask, macros });
   const hints = openQueryHints();
   const catalogs = new Set(opened.catalogs);
   const dependencies = dependencyFinder({ inspect: planner.inspect, catalogs });

@@ -10,15 +10,18 @@ export const INT128_WIDTH = 40;
 const ZERO = 48;
 const MINUS = 45;
 const POINT = 46;
+const TWO_16 = 0x1_0000;
 const TWO_32 = 0x1_0000_0000;
 const BILLION = 1_000_000_000;
 
-/** The strings "00" to "99" and "0000" to "9999", each as one number (first character in the lowest byte). */
-const PAIRS = Uint16Array.from({ length: 100 }, (_, value) => packDigits(value, 2));
-const FOURS = Uint32Array.from({ length: 10_000 }, (_, value) => packDigits(value, 4));
-
-function packDigits(value: number, digits: number): number {
-  return Buffer.from(String(value).padStart(digits, "0")).readUIntLE(0, digits);
+/**
+ * The strings "00" to "99" and "0000" to "9999", each as one number (first character in the lowest byte). They are computed without
+ * strings, because every startup waits for them.
+ */
+const PAIRS = new Uint16Array(100).map((_, value) => ZERO + Math.floor(value / 10) + ((ZERO + (value % 10)) << 8));
+const FOURS = new Uint32Array(10_000);
+for (const [upper, first] of PAIRS.entries()) {
+  for (let lower = 0; lower < 100; lower++) FOURS[upper * 100 + lower] = first + (PAIRS[lower] ?? 0) * TWO_16;
 }
 
 /** Writes an integer from 0 to 99 as two digits. */

@@ -16,11 +16,18 @@ const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, power) => Number(`1e
 const POWERS_UPPER = POWERS_OF_TEN.map(upperHalf);
 
 /** Half the distance between a double and the next one, by biased exponent. */
-const HALF_STEP = Float64Array.from({ length: 2048 }, (_, exponent) => 2 ** (exponent - 1023 - 53));
+const HALF_STEP = new Float64Array(2048).map((_, exponent) => 2 ** (exponent - 1023 - 53));
 
-/** By biased exponent: the decimal exponent of its smallest double, and the number at which the next decimal exponent starts. */
-const EXPONENT = Int16Array.from({ length: 2048 }, (_, exponent) => Math.floor(Math.log10(2 ** (exponent - 1023))));
-const NEXT_EXPONENT_FROM = Float64Array.from(EXPONENT, (exponent) => Number(`1e${exponent + 1}`));
+/** By biased exponent of a finite double: the decimal exponent of its smallest double, and the number at which the next decimal exponent starts. */
+const EXPONENT = new Int16Array(2047);
+const NEXT_EXPONENT_FROM = new Float64Array(2047);
+for (let exponent = 0; exponent < EXPONENT.length; exponent++) {
+  const decimal = Math.floor(Math.log10(2 ** (exponent - 1023)));
+  EXPONENT[exponent] = decimal;
+  // Three or four of them share it, and every startup waits for this.
+  const isNew = exponent === 0 || EXPONENT[exponent - 1] !== decimal;
+  NEXT_EXPONENT_FROM[exponent] = isNew ? Number(`1e${decimal + 1}`) : (NEXT_EXPONENT_FROM[exponent - 1] ?? 0);
+}
 
 /** Closer than this to a rounding boundary, this arithmetic may be wrong, so a slower exact conversion is used. */
 const DOUBT = 1e-6;
@@ -31,10 +38,10 @@ function upperHalf(value: number): number {
 }
 
 /** The number of trailing zeros in a group of four digits. */
-const ZEROS_AT_END = Uint8Array.from({ length: 10_000 }, (_, value) => {
-  if (value === 0) return 4;
-  return value % 1000 === 0 ? 3 : value % 100 === 0 ? 2 : value % 10 === 0 ? 1 : 0;
-});
+const ZEROS_AT_END = new Uint8Array(10_000);
+for (const power of [10, 100, 1000, 10_000]) {
+  for (let value = 0; value < ZEROS_AT_END.length; value += power) ZEROS_AT_END[value] = Math.log10(power);
+}
 
 /** To read the bits of a double. */
 const double = new Float64Array(1);

@@ -1,6 +1,6 @@
 export const UUID_WIDTH = 36;
 
-const HEX_PAIRS = Uint16Array.from({ length: 256 }, (_, byte) =>
+const HEX_PAIRS = new Uint16Array(256).map((_, byte) =>
   Buffer.from(byte.toString(16).padStart(2, "0")).readUInt16LE(0),
 );
 const DASH = 45;

@@ -3,10 +3,11 @@ import { RequestFailure } from "../../../failure.ts";
 import type { Column } from "../../../result/column.ts";
 import type { Mask } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { AssumedColumn, AssumedTable, StatementProblem, TextRows } from "../../engine.ts";
+import type { AssumedColumn, AssumedTable, EngineOptions, StatementProblem, TextRows } from "../../engine.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
 import { assume } from "./assume.ts";
 import { type AssumedTables, openAssumedTables } from "./assumed-tables.ts";
+import { type CsvColumns, openCsvColumns } from "./csv-columns.ts";
 import { describeStatement } from "./describe.ts";
 import { inspect } from "./inspect.ts";
 import { parseStatement, planStatement } from "./plan-statement.ts";
@@ -26,7 +27,7 @@ export interface Planner {
   close(): Promise<void>;
 }
 
-export interface PlannerOptions {
+export interface PlannerOptions extends Pick<EngineOptions, "fileIdentity"> {
   readonly database: duckdb.Database;
   readonly settings: SessionSettings;
   readonly mask: Mask;
@@ -39,10 +40,11 @@ interface PlanningConnection {
   appliedSettings: number;
 }
 
-export function openPlanner({ database, settings, mask, macros }: PlannerOptions): Planner {
+export function openPlanner({ database, settings, mask, macros, fileIdentity }: PlannerOptions): Planner {
   const idle: PlanningConnection[] = [];
   const busy = new Set<Promise<unknown>>();
   const assumed = openAssumedTables();
+  const csvColumns = openCsvColumns(fileIdentity);
   let closed = false;
 
   async function connect(): Promise<PlanningConnection> {
@@ -95,7 +97,7 @@ export function openPlanner({ database, settings, mask, macros }: PlannerOptions
   }
 
   return {
-    plan: (statements) => track(findProblem((native) => planAssuming(native, statements, assumed))),
+    plan: (statements) => track(findProblem((native) => planAssuming(native, statements, { assumed, csvColumns }))),
     describe: (statements) => track(onConnection((native) => describeAssuming(native, statements, assumed))),
     assume(table, statements) {
       const run = statements.length > 1 ? onOwnConnection : onConnection;
@@ -115,12 +117,13 @@ export function openPlanner({ database, settings, mask, macros }: PlannerOptions
 async function planAssuming(
   native: duckdb.Connection,
   statements: readonly Statement[],
-  assumed: AssumedTables,
+  { assumed, csvColumns }: { readonly assumed: AssumedTables; readonly csvColumns: CsvColumns },
 ): Promise<StatementProblem | undefined> {
   const rewritten = statements.map(assumed.rewrite);
-  const problem = await planStatements(
+  const problem = await planKnowingColumns(
     native,
     rewritten.map(({ statement }) => statement),
+    csvColumns,
   );
   return (
     problem && {
@@ -129,6 +132,19 @@ async function planAssuming(
       offset: problem.offset && rewritten[problem.statement]?.originalOffset(problem.offset),
     }
   );
+}
+
+/** If there is a problem, it is that of the statements as they are. */
+async function planKnowingColumns(
+  native: duckdb.Connection,
+  statements: readonly Statement[],
+  csvColumns: CsvColumns,
+): Promise<StatementProblem | undefined> {
+  const known: Statement[] = [];
+  for (const statement of statements) known.push(await csvColumns.withColumns(native, statement));
+  const isRewritten = known.some((each, index) => each !== statements[index]);
+  if (isRewritten && (await planStatements(native, known)) === undefined) return undefined;
+  return planStatements(native, statements);
 }
 
 /** Describes with the assumed tables. If that fails, without them: a table whose columns could not be assumed may exist. */
