@@ -36,7 +36,7 @@ export async function readSmall(context: ReadContext): Promise<Rows | undefined>
 
 /**
  * Runs the query as it is: a LIMIT would take a tenth of the time of a look-up. Instead, the memory of the process limits the
- * rows. Undefined if it grows too much.
+ * rows. Undefined if it grows too much, or in a transaction, which an interrupt would end.
  */
 function executeGuarded({
   session,
@@ -44,7 +44,7 @@ function executeGuarded({
   last,
   residentBytes,
 }: ReadContext): Promise<duckdb.Result | undefined> | undefined {
-  if (residentBytes === undefined || hints.size.get(last.sql) !== "few") return undefined;
+  if (residentBytes === undefined || hints.size.get(last.sql) !== "few" || session.inTransaction()) return undefined;
   let before: number | undefined;
   return session.executeWhile(last, () => {
     const now = residentBytes();

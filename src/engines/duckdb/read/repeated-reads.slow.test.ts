@@ -83,6 +83,15 @@ describe("a query that returned few rows", () => {
     expect(await page(49_999, 1)).toEqual({ total: 1, rows: [] });
   });
 
+  test("needs more memory than is left, after a statement whose table it reads", async () => {
+    let resident = 0;
+    const residentBytes = (): number => (resident += 1024 ** 3);
+    await using t = await testEngine("CREATE TABLE t AS SELECT range AS id FROM range(3000000)", { residentBytes });
+    const slow = "SELECT count(*) AS n FROM part a, t b WHERE a.id % 3000 = b.id % 3000";
+    const statements = [statement("CREATE TEMP TABLE part AS FROM t WHERE id < 30000"), statement(slow)];
+    for (let times = 0; times < 3; times++) expect((await t.read({ statements })).rows).toEqual([[30_000_000]]);
+  });
+
   test("needs more memory than is left: it is read with a limit instead", async () => {
     let resident = 0;
     // Each look at the memory finds more of it taken.

@@ -140,8 +140,10 @@ function sessionOver(connection: PooledConnection, options: SessionOptions): Ses
       return await run(statement, duckdb.execute_prepared);
     } catch (error) {
       cancellation.check();
-      if (isInterrupted || isOutOfMemory(error)) return undefined;
-      throw error;
+      if (!isInterrupted && !isOutOfMemory(error)) throw error;
+      // It has ended the transaction, if one was needed for a current plan.
+      await transaction.rollback();
+      return undefined;
     } finally {
       clearInterval(watch);
     }

@@ -10,7 +10,10 @@ export interface Session {
   prepare(sql: string): Eventually<duckdb.PreparedStatement>;
   /** Runs to the end and holds all rows. */
   execute(statement: Statement): Promise<duckdb.Result>;
-  /** The same while `mayContinue`, which is called every few milliseconds. Undefined if it was interrupted or memory ran out. */
+  /**
+   * The same while `mayContinue`, which is called every few milliseconds. Undefined if it was interrupted or memory ran out. No
+   * transaction may be open.
+   */
   executeWhile(statement: Statement, mayContinue: () => boolean): Promise<duckdb.Result | undefined>;
   /**
    * The same in its own transaction, in one call if DuckDB allows it. The change is durable once it resolves, and also if it
