@@ -231,7 +231,8 @@ describe("what is no TLS", () => {
       if (bytes.length > 0) socket.send(bytes);
       await socket.untilClosed();
     }
-    expect((await ask(serving.port)).status).toBe(200);
+    // A busy machine may take too long for a handshake of its own.
+    await until("an answer", async () => (await ask(serving.port).catch(() => undefined))?.status === 200);
   });
 
   test("clients that reset in the middle of a handshake, or after it", async () => {

@@ -56,6 +56,10 @@ export function failureOf(error: unknown, { connections, mask, statement }: Fail
   if (remote !== undefined && isUnreachable(message)) {
     return new RequestFailure({ kind: "connection-down", connection: remote.name }, { cause });
   }
+  const sqlite = connections.find(({ init }) => /sqlite/i.test(init ?? ""));
+  if (sqlite !== undefined && isLocked(error)) {
+    return new RequestFailure({ kind: "connection-down", connection: sqlite.name }, { cause });
+  }
   const constraint = constraintOf(message);
   return new RequestFailure(
     { kind: "query-failed", message, ...(masked !== message && { masked }), ...(constraint && { constraint }) },
@@ -95,6 +99,17 @@ export function isConflict(error: unknown): boolean {
 /** The messages of attached databases: Postgres, MySQL, SQLite. */
 const REMOTE_CONFLICT =
   /^(?:could not serialize access|deadlock detected|deadlock found when trying to get lock|lock wait timeout exceeded|database (?:table )?is locked)/i;
+
+/** An SQLite file was locked for longer than SQLite waits, most often by another process. */
+export function isLocked(error: unknown): boolean {
+  const cause = error instanceof RequestFailure ? error.cause : error;
+  return /^database (?:table )?is locked/i.test(reasonOf(errorMessage(cause)));
+}
+
+/** SQLite could not commit. */
+export function isFailedCommit(error: unknown): boolean {
+  return errorMessage(error).includes('query "COMMIT": ');
+}
 
 /** A transaction tried to change two attached databases. */
 export function changesTwoDatabases(error: unknown): boolean {

@@ -18,9 +18,10 @@ import { memoryOf } from "./database/memory-use.ts";
 import { openDuckDbConnections } from "./database/open-connections.ts";
 import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
 import { openReplacedFiles } from "./database/replaced-files.ts";
+import { openSqliteFiles } from "./database/sqlite-files.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { findUserFunctions } from "./functions/user-functions.ts";
-import { failureOf, withoutSql } from "./messages.ts";
+import { withoutSql } from "./messages.ts";
 import { ATTACH_ASSUMED } from "./plan/assumed-tables.ts";
 import { openDatabases } from "./plan/databases.ts";
 import { dependencyFinder } from "./plan/dependencies.ts";
@@ -39,7 +40,7 @@ import { watchUnknownWrites } from "./session/data-versions.ts";
 import { macrosOf } from "./session/macros.ts";
 import { openSession } from "./session/open-session.ts";
 import { openQuerySlots } from "./session/query-slots.ts";
-import type { Session } from "./session/session.ts";
+import { sessionRunner } from "./session/run-in-session.ts";
 import { KEEP_ORDER, mayLoseOrder } from "./session/session-settings.ts";
 import { openSlots } from "./session/slots.ts";
 import { withConnection } from "./session/with-connection.ts";
@@ -82,7 +83,9 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     mask,
     slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
     onOpening: beginUnknownChange,
-    onOpened: () => files.findAttached(),
+    onOpened: async () => {
+      await Promise.all([files.findAttached(), sqlite.findAttached()]);
+    },
   });
   const planner = openPlanner({ ...options, database, settings, mask, macros });
   const hints = openQueryHints();
@@ -96,6 +99,17 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const databases = openDatabases(planner.inspect);
   const records = openWriteRecords();
   const files = openReplacedFiles({ database, mask, onReplacing: beginUnknownChange, ...options });
+  const sqlite = openSqliteFiles({ ...options, inspect: planner.inspect, run: attach });
+  const { inSession, inSessionOnce } = sessionRunner({
+    connections,
+    sqlite,
+    files,
+    slots,
+    pool,
+    mask,
+    openCancellation,
+    onCheckpointFailed,
+  });
   const active = new Set<Cancellation>();
   let closing: Promise<void> | undefined;
   let assumedCatalog: Promise<boolean> | undefined;
@@ -148,42 +162,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     if (connections.isIdle()) duckdb.close_sync(database);
   }
 
-  type Job = Pick<Read, "connections" | "queueGroup" | "signal" | "onStart"> & Partial<Pick<Read, "statements">>;
-  type Work<T> = (session: Session, toFailure: (error: unknown) => RequestFailure) => Promise<T>;
-
-  /** For work that can be repeated: a file that it reads may be replaced meanwhile. */
-  function inSession<T>(job: Job, work: Work<T>): Promise<T> {
-    return files.retryIfReplaced(() => inSessionOnce(job, work));
-  }
-
-  /** Opens the connections, waits for a slot and runs the work, which ends the session. A failure ends it here. */
-  async function inSessionOnce<T>(job: Job, work: Work<T>): Promise<T> {
-    const { connections: names, signal, onStart } = job;
-    const definitions = connections.definitionsOf(names);
-    let session: Session | undefined;
-    const toFailure = (error: unknown): RequestFailure =>
-      failureOf(error, { connections: definitions, mask, statement: session?.lastStatement() });
-    const cancellation = openCancellation(signal);
-    try {
-      // Each is awaited only if it has to be: promises are a large part of a short query.
-      const opening = connections.openAll(names, cancellation);
-      if (opening !== undefined) await opening;
-      const request = slots.request(job);
-      const entering = slots.enter(request, cancellation);
-      if (entering !== undefined) await entering;
-      onStart?.();
-      const opened = openSession({ pool, slots, request, cancellation, onCheckpointFailed });
-      session = opened instanceof Promise ? await opened : opened;
-      return await work(session, toFailure);
-    } catch (error) {
-      await session?.end();
-      cancellation.end();
-      throw toFailure(error);
-    }
-  }
-
   function runRead(read: Read): Promise<Rows> {
-    return inSession(read, (session, toFailure) => {
+    return inSession(read, "read", (session, { toFailure, sqliteTurn }) => {
       const moment = versions.now();
       return readRows(read, {
         session,
@@ -195,7 +175,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         watch: () => watchData(read, { moment, versions, dependencies, instance }),
         sibling: () => {
           const request = slots.request(read);
-          if (!slots.tryEnter(request)) return undefined;
+          if (sqliteTurn !== undefined || !slots.tryEnter(request)) return undefined;
           const cancellation = openCancellation(read.signal);
           return openSession({ pool, slots, request, cancellation, onCheckpointFailed });
         },
@@ -249,16 +229,18 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     write(change) {
       // Where each statement commits by itself, those before the failed one must not run again.
       const run = change.transaction ? inSession : inSessionOnce;
-      return run(change, (session) => runWrite(change, { session, versions, serializer, databases, invalidateNames }));
+      return run(change, "write", (session) =>
+        runWrite(change, { session, versions, serializer, databases, invalidateNames }),
+      );
     },
     writeOnce: (change, once) =>
-      inSession(change, (session) =>
+      inSession(change, "write", (session) =>
         runOnce(change, once, { session, versions, serializer, databases, invalidateNames, records }),
       ),
     recordStore: databases.recordStore,
     async change(change, work) {
       const setup = mayLoseOrder(settings.statements()) ? [{ sql: KEEP_ORDER, values: [] }] : [];
-      const unwrap = await inSession(change, (session, toFailure) =>
+      const unwrap = await inSession(change, "read", (session, { toFailure }) =>
         runChange(change, work, {
           session,
           versions,
@@ -276,7 +258,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       catalogs.add(alias);
     },
     readIntoFile: (read, file) =>
-      inSession(read, async (session) => {
+      inSession(read, "read", async (session) => {
         const written = await readIntoFile(read, file, { session, hints });
         await session.end();
         return written;

@@ -23,6 +23,12 @@ export interface SessionOptions extends TransactionOptions {
   readonly pool: ConnectionPool;
   readonly slots: Slots;
   readonly request: SlotRequest;
+  /** A plan is valid only in the transaction that made it: afterwards, the SQLite connection that it refers to is closed. */
+  readonly plansInTransaction?: boolean;
+  /** Called with the error when a statement or a commit fails. */
+  readonly recoverFrom?: ((error: unknown) => Promise<void>) | undefined;
+  /** Called when the connection is free again. */
+  readonly onReleased?: (() => void) | undefined;
 }
 
 /** The caller has taken a slot; the session releases it, and ends the cancellation. */
@@ -41,7 +47,7 @@ export function openSession(options: SessionOptions): Eventually<Session> {
 }
 
 function sessionOver(connection: PooledConnection, options: SessionOptions): Session {
-  const { pool, slots, request, cancellation } = options;
+  const { pool, slots, request, cancellation, plansInTransaction, recoverFrom, onReleased } = options;
   const { native, statements } = connection;
   const transaction = openTransaction(connection, options);
   const { prepare, isPlanCurrent, destroyUncached } = openPreparer(connection, {
@@ -76,13 +82,10 @@ function sessionOver(connection: PooledConnection, options: SessionOptions): Ses
       const facts = factsOf(prepared);
       const isSelect = facts?.isSelect ?? duckdb.prepared_statement_type(prepared) === duckdb.StatementType.SELECT;
       const repeatable = isSelect && execute === duckdb.execute_prepared;
+      const isPlannedOutside = facts?.plannedAt !== undefined && !transaction.isPlannedInside(prepared);
+      if (isPlannedOutside && isSelect && plansInTransaction) await transaction.begin();
       // A statement that changes data cannot run twice, nor can a stream: it is planned in the transaction in which it runs.
-      if (
-        !repeatable &&
-        transaction.isOpen() &&
-        facts?.plannedAt !== undefined &&
-        !transaction.isPlannedInside(prepared)
-      ) {
+      if (isPlannedOutside && transaction.isOpen() && (!repeatable || plansInTransaction)) {
         statements.delete(statement.sql);
         continue;
       }
@@ -112,6 +115,7 @@ function sessionOver(connection: PooledConnection, options: SessionOptions): Ses
       return result;
     } catch (error) {
       statements.delete(sql);
+      await recoverFrom?.(error);
       if (!isDurable(error)) cancellation.check();
       throw error;
     } finally {
@@ -168,8 +172,17 @@ function sessionOver(connection: PooledConnection, options: SessionOptions): Ses
     // An earlier plan may not match the data of the transaction.
     await transaction.begin();
     const result = await run(statement, duckdb.execute_prepared);
-    await transaction.commit();
+    await commit();
     return result;
+  }
+
+  function commit(): Promise<void> {
+    const committed = transaction.commit();
+    if (recoverFrom === undefined) return committed;
+    return committed.catch(async (error: unknown) => {
+      await recoverFrom(error);
+      throw error;
+    });
   }
 
   function finish(): Eventually<void> {
@@ -188,6 +201,7 @@ function sessionOver(connection: PooledConnection, options: SessionOptions): Ses
     else pool.discard(connection);
     slots.release(request);
     pause();
+    onReleased?.();
   }
 
   function pause(): void {
@@ -215,7 +229,7 @@ function sessionOver(connection: PooledConnection, options: SessionOptions): Ses
     hasStreamFailed: transaction.hasStreamFailed,
     begin: transaction.begin,
     rollback: transaction.rollback,
-    commit: transaction.commit,
+    commit,
     inTransaction: transaction.isOpen,
     pause,
     async resume() {

@@ -60,10 +60,7 @@ export async function runOnce(write: Write, once: WriteOnce, context: WriteOnceC
     return write.transaction ? await runTogether(running) : await runEach(running);
   };
   try {
-    // Two transactions that have read from SQLite and want to write block each other, on threads that others need.
-    return store.kind === "database" && store.type === "sqlite"
-      ? await serializer.queue(`\0${store.name}`, session, attempt)
-      : await serializer.run(serializationKey(touchedBy(write.statements)), session, attempt);
+    return await serializer.run(serializationKey(touchedBy(write.statements)), session, attempt);
   } catch (error) {
     await session.rollback();
     if (store.kind === "database" && errorMessage(error).includes(RECORDS)) records.forget(store.name);

@@ -10,8 +10,6 @@ import type { Session } from "../session/session.ts";
 export interface WriteSerializer {
   /** `key` names the tables that are changed. Rejects with a RequestFailure `conflict` after many failed retries. */
   run<T>(key: string, session: Session, attempt: () => Promise<T>): Promise<T>;
-  /** The same, one at a time from the start. */
-  queue<T>(key: string, session: Session, attempt: () => Promise<T>): Promise<T>;
   /** Retries without queueing, for work that already runs alone or commits step by step. */
   retry<T>(session: Session, attempt: () => Promise<T>): Promise<T>;
 }
@@ -62,7 +60,6 @@ export function openWriteSerializer(): WriteSerializer {
 
   return {
     retry,
-    queue: (key, session, attempt) => runAlone(key, session, () => retry(session, attempt)),
     async run(key, session, attempt) {
       if (!queues.has(key)) {
         try {

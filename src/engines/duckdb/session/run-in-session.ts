@@ -1,0 +1,90 @@
+import type { RequestFailure } from "../../../failure.ts";
+import type { Mask } from "../../../secrets.ts";
+import type { Read, StopSignal } from "../../engine.ts";
+import type { DuckDbConnections } from "../database/open-connections.ts";
+import type { ReplacedFiles } from "../database/replaced-files.ts";
+import type { SqliteFiles, SqliteTurn } from "../database/sqlite-files.ts";
+import { failureOf } from "../messages.ts";
+import type { Cancellation } from "./cancellation.ts";
+import { openSession, type SessionOptions } from "./open-session.ts";
+import type { LockUse } from "./read-write-lock.ts";
+import type { Session } from "./session.ts";
+
+export interface Job extends Pick<Read, "connections" | "queueGroup" | "signal" | "onStart"> {
+  readonly statements?: Read["statements"];
+}
+
+/** What work needs besides its session. */
+export interface WorkContext {
+  readonly toFailure: (error: unknown) => RequestFailure;
+  /** Defined while the work uses SQLite files. */
+  readonly sqliteTurn: SqliteTurn | undefined;
+}
+
+/** Ends the session. */
+type Work<T> = (session: Session, context: WorkContext) => Promise<T>;
+
+export interface SessionRunner {
+  /** For work that can be repeated: a file that it reads may be replaced or locked meanwhile. */
+  inSession<T>(job: Job, use: LockUse, work: Work<T>): Promise<T>;
+  /** Opens the connections, waits for a slot and runs the work, which ends the session. A failure ends it here. */
+  inSessionOnce<T>(job: Job, use: LockUse, work: Work<T>): Promise<T>;
+}
+
+export interface SessionRunnerOptions extends Pick<SessionOptions, "pool" | "slots" | "onCheckpointFailed"> {
+  readonly connections: DuckDbConnections;
+  readonly sqlite: SqliteFiles;
+  readonly files: ReplacedFiles;
+  readonly mask: Mask;
+  readonly openCancellation: (signal: StopSignal) => Cancellation;
+}
+
+export function sessionRunner(options: SessionRunnerOptions): SessionRunner {
+  const { connections, sqlite, files, mask, pool, slots, openCancellation, onCheckpointFailed } = options;
+
+  async function inSessionOnce<T>(job: Job, use: LockUse, work: Work<T>): Promise<T> {
+    const { connections: names, signal, onStart } = job;
+    const definitions = connections.definitionsOf(names);
+    let session: Session | undefined;
+    let sqliteTurn: SqliteTurn | undefined;
+    const toFailure = (error: unknown): RequestFailure =>
+      failureOf(error, { connections: definitions, mask, statement: session?.lastStatement() });
+    const cancellation = openCancellation(signal);
+    try {
+      // Each is awaited only if it has to be: promises are a large part of a short query.
+      const opening = connections.openAll(names, cancellation);
+      if (opening !== undefined) await opening;
+      const waiting = sqlite.enter(job, use, cancellation);
+      if (waiting !== undefined) sqliteTurn = await waiting;
+      const request = slots.request(job);
+      const entering = slots.enter(request, cancellation);
+      if (entering !== undefined) await entering;
+      onStart?.();
+      const { recoverFrom, leave: onReleased } = sqliteTurn ?? {};
+      const plansInTransaction = sqliteTurn !== undefined;
+      const opened = openSession({
+        pool,
+        slots,
+        request,
+        cancellation,
+        onCheckpointFailed,
+        plansInTransaction,
+        recoverFrom,
+        onReleased,
+      });
+      session = opened instanceof Promise ? await opened : opened;
+      return await work(session, { toFailure, sqliteTurn });
+    } catch (error) {
+      await session?.end();
+      sqliteTurn?.leave();
+      cancellation.end();
+      throw toFailure(error);
+    }
+  }
+
+  return {
+    inSession: (job, use, work) =>
+      sqlite.retryWhileLocked(() => files.retryIfReplaced(() => inSessionOnce(job, use, work))),
+    inSessionOnce,
+  };
+}
