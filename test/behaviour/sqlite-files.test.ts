@@ -10,7 +10,8 @@ const needsSqlite = testNeeding(missingExtensions("sqlite_scanner"));
 
 /** A project over one SQLite file, in the connection `store`. */
 function project(file: string, attach = "TYPE sqlite"): Files {
-  const init = `LOAD sqlite; ATTACH IF NOT EXISTS '${file}' AS store (${attach}); CREATE TABLE IF NOT EXISTS store.t (id INTEGER)`;
+  const init = `LOAD sqlite; ATTACH IF NOT EXISTS '${file}' AS store (${attach}); CREATE TABLE IF NOT EXISTS store.t (id INTEGER);
+    CREATE OR REPLACE VIEW counted AS FROM sqlite_query('store', 'SELECT count(*) AS n FROM t')`;
   return {
     "eider.yaml":
       `duckdb: { extension_directory: '${extensionDirectory("sqlite_scanner")}', allow_unsigned_extensions: true }\n` +
@@ -19,6 +20,8 @@ function project(file: string, attach = "TYPE sqlite"): Files {
     "t.sql": "SELECT count(*) AS n FROM store.t",
     "through.yaml": "url-path: /through\ntemplate-source: through.sql\nconnection: store\n",
     "through.sql": "SELECT n FROM sqlite_query('store', 'SELECT count(*) AS n FROM t')",
+    "view.yaml": "url-path: /view\ntemplate-source: view.sql\nconnection: store\n",
+    "view.sql": "SELECT n FROM counted",
     "all.yaml": "url-path: /all\ntemplate-source: all.sql\nconnection: store\nwith-pagination: false\n",
     "all.sql": "SELECT t.id, range FROM store.t, range(2000000)",
     "add.yaml":
@@ -72,6 +75,7 @@ describe("an SQLite file", () => {
     const clients = Array.from({ length: 4 }, async () => {
       for (let round = 0; round < 100; round++) {
         expect(await service.json("/through")).toMatchObject({ data: [{ n: "1" }] });
+        expect(await service.json("/view")).toMatchObject({ data: [{ n: "1" }] });
       }
     });
     await Promise.all(clients);

@@ -25,6 +25,11 @@ export interface SqliteFiles {
 }
 
 export interface SqliteTurn {
+  /**
+   * Whether the work may call `sqlite_query`. A plan with it refers to the SQLite connection of its transaction: in another one,
+   * DuckDB would use a closed connection, and crash. It plans queries on tables again by itself.
+   */
+  readonly plansInTransaction: boolean;
   leave(): void;
   /** If the error is a failed commit, attaches the files again that may have been changed. */
   recoverFrom(error: unknown): Promise<void>;
@@ -64,6 +69,15 @@ interface FileUse {
   readonly use: LockUse;
 }
 
+const SQLITE_QUERY = /sqlite_query/i;
+
+const HIDDEN_QUERIES: Statement = {
+  sql:
+    "SELECT sql FROM duckdb_views() WHERE NOT internal AND contains(lower(sql), 'sqlite_query') UNION ALL " +
+    "SELECT macro_definition FROM duckdb_functions() WHERE contains(lower(macro_definition), 'sqlite_query')",
+  values: [],
+};
+
 /** As long as SQLite itself waits for a lock. */
 const PATIENCE_MS = 5_000;
 /** Each try waits as long. */
@@ -83,6 +97,8 @@ const ATTACHED: Statement = {
 
 export function openSqliteFiles({ connections, maxQueued, inspect, run }: SqliteFilesOptions): SqliteFiles {
   let files: readonly SqliteFile[] = [];
+  /** Whether a view or a macro calls `sqlite_query`. */
+  let hidesQueries = false;
   /** Which files a statement changes, by its SQL. */
   const changes = openLru<readonly SqliteFile[]>({ maxBytes: MAX_BYTES });
 
@@ -143,7 +159,11 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
   }
 
   /** All enter in the same order, so that no two wait for each other. */
-  async function enterAll(uses: readonly FileUse[], cancellation: Cancellation): Promise<SqliteTurn> {
+  async function enterAll(
+    uses: readonly FileUse[],
+    { statements = [] }: SqliteWork,
+    cancellation: Cancellation,
+  ): Promise<SqliteTurn> {
     const leaves: (() => void)[] = [];
     const leave = (): void => {
       for (const each of leaves.splice(0)) each();
@@ -155,6 +175,7 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
       throw error;
     }
     return {
+      plansInTransaction: hidesQueries || statements.some(({ sql }) => SQLITE_QUERY.test(sql)),
       leave,
       async recoverFrom(error) {
         if (!isFailedCommit(error) || !isLocked(error)) return;
@@ -181,6 +202,7 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
     async findAttached() {
       files = await Promise.all((await inspect(ATTACHED)).map(fileOf));
       changes.clear();
+      if (files.length > 0) hidesQueries = (await inspect(HIDDEN_QUERIES)).length > 0;
     },
     enter(work, use, cancellation) {
       if (files.length === 0) return undefined;
@@ -190,7 +212,7 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
         const needed = useOf(file, work, use);
         return needed === undefined ? [] : [{ file, use: needed }];
       });
-      return enterAll(uses, cancellation);
+      return enterAll(uses, work, cancellation);
     },
     retryWhileLocked: (work) => (files.length === 0 ? work() : retry(work)),
   };

@@ -23,8 +23,8 @@ export interface SessionOptions extends TransactionOptions {
   readonly pool: ConnectionPool;
   readonly slots: Slots;
   readonly request: SlotRequest;
-  /** A plan is valid only in the transaction that made it: afterwards, the SQLite connection that it refers to is closed. */
-  readonly plansInTransaction?: boolean;
+  /** Every query is planned in the transaction in which it runs. */
+  readonly plansInTransaction?: boolean | undefined;
   /** Called with the error when a statement or a commit fails. */
   readonly recoverFrom?: ((error: unknown) => Promise<void>) | undefined;
   /** Called when the connection is free again. */

@@ -60,8 +60,7 @@ export function sessionRunner(options: SessionRunnerOptions): SessionRunner {
       const entering = slots.enter(request, cancellation);
       if (entering !== undefined) await entering;
       onStart?.();
-      const { recoverFrom, leave: onReleased } = sqliteTurn ?? {};
-      const plansInTransaction = sqliteTurn !== undefined;
+      const { plansInTransaction, recoverFrom, leave: onReleased } = sqliteTurn ?? {};
       const opened = openSession({
         pool,
         slots,
