@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import duckdb from "@duckdb/node-bindings";
-import { folderOf, median, memoryOf, startEider } from "./load.mjs";
+import { folderOf, median, memoryOf, startBoth } from "./load.mjs";
 
 const CLIENTS = 30;
 const SECONDS = Number(process.env.EIDER_BENCH_SECONDS ?? 20);
@@ -28,7 +28,7 @@ const folder = folderOf({});
 const file = join(folder, "shop.sqlite");
 const project = folderOf({
   "eider.yaml": `duckdb: { extension_directory: '${extensions}' }
-mcp: { enabled: true }
+mcp: { port: 0 }
 connections:
   shop: { init: "LOAD sqlite; ATTACH IF NOT EXISTS '${file}' AS shop (TYPE sqlite)" }
 `,
@@ -84,7 +84,7 @@ const KINDS = [
   [12, "page of 10, filtered", (n) => ({ path: `/products?category=${(n % 8) + 1}&limit=10` })],
   [8, "500 orders as Arrow", () => ({ path: "/orders?limit=500&format=arrow" })],
   [8, "customers", () => ({ path: "/customers" })],
-  [8, "tools/list", () => ({ path: "/mcp", body: LIST_TOOLS })],
+  [8, "tools/list", () => ({ path: "/mcp", base: service.mcp, body: LIST_TOOLS })],
   [11, "health", () => ({ path: "/health" })],
   [3, "unknown path", () => ({ path: "/nothing", status: 404 })],
 ];
@@ -94,15 +94,15 @@ const MIX = KINDS.flatMap(([share, name, of]) =>
 ).sort((a, b) => a.at - b.at);
 
 await fill();
-const service = await startEider(project);
-const { hostname, port } = new URL(service.url);
+const service = await startBoth(project);
 
 /** Sends one request over a kept connection, and reads its response to the end. */
-function ask({ path, body, status = 200 }, agent) {
+function ask({ path, base = service.url, body, status = 200 }, agent) {
   return new Promise((resolve, reject) => {
     const headers = body === undefined ? {} : MCP_HEADERS;
     const sent = request(
-      { hostname, port, path, agent, headers, method: body === undefined ? "GET" : "POST" },
+      new URL(path, base),
+      { agent, headers, method: body === undefined ? "GET" : "POST" },
       (response) => {
         if (response.statusCode !== status) reject(new Error(`${path}: ${response.statusCode}`));
         response.on("end", resolve).on("error", reject).resume();
