@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/longest-first.ts";
 
 // As bin/eider.cjs does: several services run in one process of the tests, and their queries may wait for each other.
 process.env["UV_THREADPOOL_SIZE"] ??= "32";
@@ -49,5 +50,6 @@ export default defineConfig({
     isolate: false,
     // Much of a test is waiting for another process: one more than the two cores of CI.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
   },
 });

@@ -46,7 +46,7 @@ function byWriter({ columns, chunks }) {
   return bytes + encoder.end().length;
 }
 
-async function playVariant(serialise) {
+async function playVariant(serialize) {
   const connection = await duckdb.connect(await duckdb.open(":memory:"));
   await duckdb.query(connection, "SELECT setseed(0.5)");
   await duckdb.query(connection, TABLE);
@@ -66,7 +66,7 @@ async function playVariant(serialise) {
   play(async ({ what, rows, repeat }) => {
     let bytes = 0;
     for (let count = 0; count < repeat; count++) {
-      bytes = serialise(what === "serialise" ? fetched.get(rows) : await fetchRows(rows));
+      bytes = serialize(what === "serialize" ? fetched.get(rows) : await fetchRows(rows));
     }
     return bytes;
   });
@@ -76,7 +76,7 @@ async function main() {
   const rounds = Number(process.env.EIDER_BENCH_ROUNDS ?? 7);
   const contest = await openContest(fileURLToPath(import.meta.url), ["base", "own"]);
   const lines = [];
-  for (const what of ["serialise", "query to bytes"]) {
+  for (const what of ["serialize", "query to bytes"]) {
     for (const rows of [100, 10_000, 200_000]) {
       const repeat = 200_000 / rows;
       const { samples, ratio } = await contest.compare({ what, rows, repeat }, rounds);

@@ -64,6 +64,25 @@ export async function startProgram(command, args, options = {}, address = /http:
 export const startEider = (folder, tree = root, env = process.env) =>
   start([join(tree, "bin/eider.cjs"), "serve", "--config", join(folder, "eider.yaml"), "--port", "0"], { env });
 
+export async function startBoth(folder) {
+  const args = [join(root, "bin/eider.cjs"), "serve", "--config", join(folder, "eider.yaml"), "--port", "0"];
+  const both = /REST listening on http:\/\/(\S+)\nMCP listening on http:\/\/\S+\/mcp/;
+  let mcp = "";
+  const program = await startProgram(
+    process.execPath,
+    args,
+    {},
+    {
+      exec(text) {
+        const found = both.exec(text);
+        mcp = /MCP listening on (http:\/\/[^/]+)/.exec(text)?.[1] ?? "";
+        return found;
+      },
+    },
+  );
+  return { ...program, mcp };
+}
+
 export function cpuOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10;

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { cpuOf, folderOf, load, median, root, start, startProgram, tableSql } from "./load.mjs";
+import { cpuOf, folderOf, load, median, root, start, startBoth, tableSql } from "./load.mjs";
 
 const ROUNDS = 7;
 const CLIENTS = 16;
@@ -95,25 +95,6 @@ async function official() {
     });
   });
   server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}`));
-}
-
-async function startBoth(folder) {
-  const args = [join(root, "bin/eider.cjs"), "serve", "--config", join(folder, "eider.yaml"), "--port", "0"];
-  const both = /REST listening on http:\/\/(\S+)\nMCP listening on http:\/\/\S+\/mcp/;
-  let mcp = "";
-  const program = await startProgram(
-    process.execPath,
-    args,
-    {},
-    {
-      exec(text) {
-        const found = both.exec(text);
-        mcp = /MCP listening on (http:\/\/[^/]+)/.exec(text)?.[1] ?? "";
-        return found;
-      },
-    },
-  );
-  return { ...program, mcp };
 }
 
 async function measured(server, url, options) {

@@ -12,4 +12,5 @@ const { status, stdout, stderr } = spawnSync(process.execPath, [warmUp], {
   timeout: TIME_LIMIT_MS,
   encoding: "utf8",
 });
-if (status !== 0) throw new Error(`the program did not run, so it has no code cache:\n${stdout}${stderr}`);
+// The program works without it. `test/process/code-cache.test.ts` fails if it is missing.
+if (status !== 0) console.warn(`No code cache was made, so Eider starts more slowly:\n${stdout}${stderr}`);

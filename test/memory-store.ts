@@ -85,7 +85,7 @@ export function memoryStore(clock: FakeClock, loaded: readonly Snapshot[] = []):
       if (previous !== undefined && !tables.has(previous.physicalTable)) throw new Error("the previous one is gone");
       return { ...(await work(name, name.table, signal)), bytes: 0 };
     },
-    async materialise({ name, statements }, signal) {
+    async materialize({ name, statements }, signal) {
       const snapshot = await work(name, `${name.table}:${statements.map(({ sql }) => sql).join(";")}`, signal);
       results.add(snapshot);
       return snapshot;

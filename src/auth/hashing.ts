@@ -12,7 +12,7 @@ export interface HashingOptions {
   readonly derive?: Derive;
 }
 
-/** One for the whole service, because the limits of several blocks would add up. */
+/** Open one for the whole service: with one per `auth` block, the limits would add up. */
 export function openHashing({ concurrency = 2, maxWaiting = 64, derive = deriveKey }: HashingOptions = {}): Hashing {
   const waiting: (() => void)[] = [];
   let running = 0;

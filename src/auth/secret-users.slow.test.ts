@@ -401,11 +401,23 @@ describe("without AWS", () => {
   test("somebody listens and never answers", async () => {
     const sockets = new Set<{ destroy(): void }>();
     const { url, stop } = await listening(createServer((socket) => sockets.add(socket)));
-    const env = { AWS_ENDPOINT_URL: url };
-    expect(await refusal(block("x"), { env, timeoutMs: 100 })).toBe(`${unreachable}: no answer in time`);
-    expect(sockets.size).toBe(2);
-    for (const socket of sockets) socket.destroy();
-    await stop();
+    const timeoutMs = 3_600_000;
+    // No wait ends before the test moves the clock, however long an attempt takes. `waitUntil` moves it by milliseconds.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const attempts = (count: number) => vi.waitUntil(() => sockets.size === count, { timeout: 120_000, interval: 10 });
+    try {
+      const refused = refusal(block("x"), { env: { AWS_ENDPOINT_URL: url }, timeoutMs });
+      await attempts(1);
+      await vi.advanceTimersByTimeAsync(timeoutMs);
+      await attempts(2);
+      await vi.advanceTimersByTimeAsync(timeoutMs);
+      expect(await refused).toBe(`${unreachable}: no answer in time`);
+      expect(sockets.size).toBe(2);
+    } finally {
+      vi.useRealTimers();
+      for (const socket of sockets) socket.destroy();
+      await stop();
+    }
   });
 
   // The stand-in for AWS knows no permissions: these are answers as AWS documents them.

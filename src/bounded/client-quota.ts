@@ -1,11 +1,11 @@
 /** A shared resource with a total limit, and a limit per client, so that no client can use all of it. */
 export interface ClientQuota {
-  /** Takes an amount. False if a limit is reached. */
+  /** Takes an amount. Returns false, and takes nothing, if that would exceed a limit. */
   take(client: string, amount: number): boolean;
-  /** Returns an amount. */
+  /** Gives back an amount that the client has taken. */
   release(client: string, amount: number): void;
   /** The amount that a client has taken. */
-  of(client: string): number;
+  takenBy(client: string): number;
 }
 
 export interface QuotaLimits {
@@ -13,26 +13,26 @@ export interface QuotaLimits {
   readonly perClient: number;
 }
 
-/** Clients are identified by short keys. Clients that hold nothing are not stored. */
+/** Pass short keys for clients: they are kept in memory while the client holds anything. */
 export function openClientQuota({ total, perClient }: QuotaLimits): ClientQuota {
   const amounts = new Map<string, number>();
   let taken = 0;
-  const of = (client: string): number => amounts.get(client) ?? 0;
+  const takenBy = (client: string): number => amounts.get(client) ?? 0;
 
   function add(client: string, amount: number): void {
     taken += amount;
-    const held = of(client) + amount;
+    const held = takenBy(client) + amount;
     if (held === 0) amounts.delete(client);
     else amounts.set(client, held);
   }
 
   return {
     take(client, amount) {
-      const fits = taken + amount <= total && of(client) + amount <= perClient;
+      const fits = taken + amount <= total && takenBy(client) + amount <= perClient;
       if (fits) add(client, amount);
       return fits;
     },
     release: (client, amount) => add(client, -amount),
-    of,
+    takenBy,
   };
 }

@@ -16,9 +16,9 @@ export async function unusablePathMessage(
 ): Promise<string | undefined> {
   switch (kindOfFile(path)) {
     case "folder":
-      return "is a folder; name a file in it, such as cache.duckdb";
+      return "is a folder; use a file in it, such as cache.duckdb";
     case "sqlite":
-      return "is a database of SQLite, not a cache; name another file";
+      return "is an SQLite database, not a cache; use another file";
     case "duckdb":
       return await foreignDatabaseMessage(engine, path, MARKER_TABLE[backend]);
     case "other":
@@ -28,7 +28,7 @@ export async function unusablePathMessage(
 
 const PROBE = "eider_cache_probe";
 
-/** Also undefined if the database cannot be opened: opening it later reports why. */
+/** Undefined if the database is empty or a cache, or if it cannot be opened for any other reason, which opening it later reports. */
 async function foreignDatabaseMessage(engine: Engine, path: string, markerTable: string): Promise<string | undefined> {
   const probe = quoteIdentifier(PROBE);
   try {
@@ -36,8 +36,8 @@ async function foreignDatabaseMessage(engine: Engine, path: string, markerTable:
   } catch (error) {
     const message = errorMessage(error);
     if (/already attached|file handle conflict/i.test(message))
-      return "is the database of duckdb.db_path or of a connection; name another file";
-    return /encrypt/i.test(message) ? "is an encrypted database, not a cache; name another file" : undefined;
+      return "is already in use, by duckdb.db_path or a connection; use another file";
+    return /encrypt/i.test(message) ? "is an encrypted database, not a cache; use another file" : undefined;
   }
   try {
     const sql = `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1
@@ -45,10 +45,11 @@ async function foreignDatabaseMessage(engine: Engine, path: string, markerTable:
     const rows = await inReadTransaction(engine, (run) => run(statement(sql, textValue(PROBE))));
     const names = rows.map(([schema, table]) => `${schema}.${table}`).sort();
     if (names.length === 0 || names.includes(markerTable)) return undefined;
-    return `is a database with other tables (${names[0]}), not a cache; name another file`;
+    return `is a database with other tables (${names[0]}), not a cache; use another file`;
   } catch {
     return undefined;
   } finally {
+    // `attach` also runs DETACH.
     await engine.attach(PROBE, `DETACH ${probe}`);
   }
 }

@@ -1,7 +1,7 @@
 import { quoteIdentifier } from "../sql/quote.ts";
 import { comparable } from "./store-sql.ts";
 
-/** The type as which cursor values are compared. */
+/** The type in which cursor values are compared. */
 export type CursorType =
   | "timestamp"
   | "timestamptz"
@@ -13,7 +13,10 @@ export type CursorType =
   | "varchar"
   | "uuid";
 
-/** The cursor column of a cache. Without a type, its values are compared as the type of the column. */
+/**
+ * The column whose largest cached value tells an incremental refresh which rows are new. Without a type, its values are compared
+ * in the column's own type.
+ */
 export interface Cursor {
   readonly cursor: string;
   readonly cursorType?: CursorType | undefined;
@@ -64,7 +67,7 @@ export function otherNamesOf(type: CursorType): readonly string[] {
   return TYPES[type].aliases;
 }
 
-/** The type with this name in any case, such as `BIGINT` or `decimal(18,2)`. */
+/** The type with this name or alias, ignoring upper case and precision: `BIGINT`, `decimal(18,2)`. */
 export function cursorTypeOf(name: string): CursorType | undefined {
   const plain = name
     .trim()

@@ -306,7 +306,9 @@ describe("a template that changes its own table", () => {
     // The one before is no more: to drop it leaves the table alone.
     await s.store.drop([first]);
     expect(await s.rowsOf(second)).toHaveLength(2);
-    await expect(s.store.drop([second])).rejects.toThrow("snapshot 2 is the current one of the cache s.t");
+    await expect(s.store.drop([second])).rejects.toThrow(
+      "cannot drop snapshot 2 of the cache s.t: it is the current one",
+    );
   });
 
   test("after a query, and the other way round", async () => {
@@ -357,7 +359,7 @@ test("a table that is not ours is left alone, and so is our own bookkeeping", as
   for (const table of ["snapshots", "Refreshes", "layout"]) {
     const name = { schema: "Audit", table };
     expect((await failureOf(s.refresh(definitionOf(QUERY, { name })))).failure).toMatchObject({
-      message: expect.stringContaining("a table of the service itself"),
+      message: expect.stringContaining("reserved for a table of Eider"),
     });
   }
 });

@@ -8,7 +8,7 @@ import { measureTable } from "./store-bytes.ts";
 import { isAuditTable, openLayout } from "./store-layout.ts";
 import { clearLeftovers } from "./store-leftovers.ts";
 import { openStoredMarks } from "./store-marks.ts";
-import { foldName, isOwnTable, isResult, resultTable, tableIn } from "./store-names.ts";
+import { foldName, isResult, isWrittenByTemplate, resultTable, tableIn } from "./store-names.ts";
 import { outdatedCaches } from "./store-outdated.ts";
 import {
   allSnapshots,
@@ -31,19 +31,24 @@ export interface SnapshotStoreOptions {
   readonly randomId: () => string;
   /** The name under which the cache database is attached. */
   readonly catalog?: string;
-  /** Whether a connection is open. Queries that need a closed one are not planned. By default, all are planned. */
+  /** Whether a connection is open. `outdated` compares the columns of a cache only if all connections of its query are open. By default, all count as open. */
   readonly isOpen?: (connection: string) => boolean;
-  /** Whether the database is in memory, and so ends with the process. */
+  /** Whether the database is in memory, and so is lost when the process ends. */
   readonly inMemory?: boolean;
   /** Set when other processes share the database: their tables are not dropped, and their refreshes may conflict. */
-  readonly shared?: { readonly fence: () => readonly Statement[] } | undefined;
+  readonly shared?:
+    | {
+        /** Statements for the start of each refresh transaction; see `Leadership.fence`. */
+        readonly fence: () => readonly Statement[];
+      }
+    | undefined;
 }
 
 const KEPT_RECORDS = 10_000;
 /** Old records are deleted after this many new ones. */
-const RECORDS_BETWEEN_CLEARINGS = 1_000;
+const RECORDS_BETWEEN_DELETIONS = 1_000;
 
-/** Stores snapshots as tables of an attached database. Rejects with a ForeignCacheError if it is not a cache of this version. */
+/** Stores snapshots as tables of an attached database. Rejects with a ForeignCacheError if that is not a cache, or one of another version of Eider. */
 export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOptions): Promise<SnapshotStore> {
   const { now, randomId, catalog = "cache", isOpen = () => true, inMemory = false, shared } = options;
   await openLayout(engine, catalog);
@@ -52,10 +57,10 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   const storage = await storageOf(engine, catalog);
   const reclaimSpace = openSpaceReclaimer(engine, catalog, storage);
   const schemas = new Map<string, Promise<unknown>>();
-  // The first new record also clears those of an earlier process.
-  let recordsUntilClearing = 1;
+  // Starts at 1, so that the first new record also triggers the deletion of old records from an earlier process.
+  let recordsUntilDeletion = 1;
 
-  /** Creates each schema once: two transactions that create the same one conflict. */
+  /** Creates each schema once, because two transactions that create the same schema would conflict. */
   function ensureSchema({ schema }: CacheName): Promise<unknown> {
     const existing = schemas.get(foldName(schema));
     if (existing !== undefined) return existing;
@@ -70,16 +75,16 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
 
   async function prepareCache(name: CacheName): Promise<void> {
     if (isAuditTable(name)) {
-      const message = `A cache cannot have the name ${name.schema}.${name.table}: it is a table of the service itself.`;
+      const message = `The cache name ${name.schema}.${name.table} is reserved for a table of Eider. Choose another name.`;
       throw new RequestFailure({ kind: "query-failed", message });
     }
     await ensureSchema(name);
   }
 
-  async function clearRecords(): Promise<void> {
-    recordsUntilClearing--;
-    if (recordsUntilClearing > 0) return;
-    recordsUntilClearing = RECORDS_BETWEEN_CLEARINGS;
+  async function deleteOldRecordsIfDue(): Promise<void> {
+    recordsUntilDeletion--;
+    if (recordsUntilDeletion > 0) return;
+    recordsUntilDeletion = RECORDS_BETWEEN_DELETIONS;
     await inTransaction(engine, ["refreshes"], (run) => run(deleteOldRecords(catalog, KEPT_RECORDS))).catch(() => {});
   }
 
@@ -93,12 +98,12 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
     async refresh(definition, previous, signal) {
       await prepareCache(definition.name);
       const snapshot = await refreshCache(definition, previous, signal);
-      if (previous !== undefined && isOwnTable(snapshot)) await reclaimSpace(previous.rows);
-      await clearRecords();
+      if (previous !== undefined && isWrittenByTemplate(snapshot)) await reclaimSpace(previous.rows);
+      await deleteOldRecordsIfDue();
       return snapshot;
     },
 
-    async materialise({ name, connections, statements }, signal) {
+    async materialize({ name, connections, statements }, signal) {
       await prepareCache(name);
       const physicalTable = resultTable(name, randomId);
       const target = tableIn(catalog, name.schema, physicalTable);
@@ -118,8 +123,8 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
 
     async drop(snapshots) {
       if (snapshots.length === 0) return;
-      // A table that a template changes itself is never dropped.
-      const tables = snapshots.filter((snapshot) => !isOwnTable(snapshot));
+      // Never drop a table that the cache's own template writes to.
+      const tables = snapshots.filter((snapshot) => !isWrittenByTemplate(snapshot));
       const recordedUids = snapshots.filter(({ physicalTable }) => !isResult(physicalTable)).map(({ uid }) => uid);
       const touches = [
         ...tables.map(({ physicalTable }) => physicalTable),
@@ -127,7 +132,8 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
       ];
       await inTransaction(engine, touches, async (run) => {
         const [current] = await currentAmong(run, catalog, recordedUids);
-        if (current !== undefined) throw new Error(dropsCurrentMessage(snapshots.find(({ uid }) => uid === current)));
+        if (current !== undefined)
+          throw new Error(currentSnapshotMessage(snapshots.find(({ uid }) => uid === current)));
         for (const { name, physicalTable } of tables) {
           await run(statement(`DROP TABLE IF EXISTS ${tableIn(catalog, name.schema, physicalTable)}`));
         }
@@ -138,13 +144,14 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
 
     async recordFailure(record) {
       await inTransaction(engine, ["refreshes"], (run) => run(insertRecord(catalog, record))).catch(() => {});
-      await clearRecords();
+      await deleteOldRecordsIfDue();
     },
 
     records: (limit) => inReadTransaction(engine, (run) => newestRecords(run, catalog, limit)),
   };
 }
 
-function dropsCurrentMessage(snapshot: Snapshot | undefined): string {
-  return `snapshot ${snapshot?.id} is the current one of the cache ${snapshot?.name.schema}.${snapshot?.name.table}`;
+function currentSnapshotMessage(snapshot: Snapshot | undefined): string {
+  const { id, name } = snapshot ?? {};
+  return `cannot drop snapshot ${id} of the cache ${name?.schema}.${name?.table}: it is the current one`;
 }

@@ -102,7 +102,7 @@ for (const [kind, testWith, make] of [
       ["own", 2],
       ["t", 2],
     ]);
-    const result = await store.materialise(
+    const result = await store.materialize(
       {
         name: { schema: "s", table: "r" },
         connections: [],

@@ -83,7 +83,7 @@ export function openResultCaches(
 
   function make(entry: Entry, signal: AcquireOptions["signal"]): Promise<Snapshot> {
     entry.useAtStart = entry.lastUse;
-    return store.materialise(entry.result, signal);
+    return store.materialize(entry.result, signal);
   }
 
   function groupOf(name: CacheName): Group {

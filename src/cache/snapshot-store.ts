@@ -20,12 +20,12 @@ export interface SnapshotStore {
   load(): Promise<readonly Snapshot[]>;
   /** Caches whose current snapshot is not what they are defined to hold: it has another query, mode or set of columns. */
   outdated(definitions: readonly CacheDefinition[]): Promise<readonly CacheName[]>;
-  /** Undefined for a database in memory: it ends with the process. */
+  /** Undefined for a database in memory: it is lost when the process ends. */
   readonly marks: StaleMarks | undefined;
   /** Creates the next snapshot of a cache in one transaction. Rejects with a RequestFailure; then nothing has changed. */
   refresh(definition: CacheDefinition, previous: Snapshot | undefined, signal: StopSignal): Promise<Snapshot>;
   /** Writes the rows of a call into a table, which `load` does not list: results do not outlive the process. */
-  materialise(result: ResultDefinition, signal: StopSignal): Promise<Snapshot>;
+  materialize(result: ResultDefinition, signal: StopSignal): Promise<Snapshot>;
   /** Drops snapshots. Missing ones are ignored. */
   drop(snapshots: readonly Snapshot[]): Promise<void>;
   /** Records a failed refresh; `refresh` records successful ones. Never rejects. */

@@ -28,7 +28,7 @@ export function isCacheTable(table: string): boolean {
 }
 
 /** Whether a snapshot is the table of its cache, which the template itself changes: it must not be dropped. */
-export function isOwnTable({ name, physicalTable }: Pick<Snapshot, "name" | "physicalTable">): boolean {
+export function isWrittenByTemplate({ name, physicalTable }: Pick<Snapshot, "name" | "physicalTable">): boolean {
   return foldName(name.table) === foldName(physicalTable);
 }
 

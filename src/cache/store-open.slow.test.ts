@@ -38,7 +38,7 @@ describe("a cache file", () => {
         await s.refresh(definitionOf("SELECT k FROM src")),
         await s.refresh(definitionOf("SELECT k FROM src", { name: { schema: "S", table: "u" } })),
       ];
-      await s.store.materialise({ name: third.name, connections: [], statements: [statement("SELECT 1")] }, never());
+      await s.store.materialize({ name: third.name, connections: [], statements: [statement("SELECT 1")] }, never());
       await s.t.sql(`DELETE FROM cache.audit.snapshots WHERE uid = '${first.uid}'; DROP TABLE cache.s.${third.physicalTable};
         CREATE TABLE cache.s.orders__1 (x INT); CREATE TABLE cache.s.t__r_mine (x INT); CREATE SCHEMA cache.other;
         CREATE TABLE cache.other.t (x INT)`);

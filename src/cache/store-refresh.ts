@@ -7,7 +7,7 @@ import type { CacheDefinition, RefreshRecord, RefreshStatements, RefreshVariable
 import { type Cursor, finiteCursor } from "./cursor.ts";
 import { definitionText } from "./definition-text.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
-import { foldName, isOwnTable, snapshotTable, sqlSpellings, tableIn } from "./store-names.ts";
+import { foldName, isWrittenByTemplate, snapshotTable, sqlSpellings, tableIn } from "./store-names.ts";
 import {
   type CurrentSnapshot,
   currentSnapshot,
@@ -128,7 +128,7 @@ async function findState(
   const current = await currentSnapshot(run, catalog, { name, definition: text });
   if (current === undefined) return { text, current, base: undefined };
   const { id, physicalTable, matchesDefinition } = current;
-  const isOwn = isOwnTable({ name, physicalTable });
+  const isOwn = isWrittenByTemplate({ name, physicalTable });
   // A template that changes its own table handles existing rows itself.
   if (!matchesDefinition && !isOwn) return { text, current, base: undefined };
   const table = tableIn(catalog, name.schema, physicalTable);
@@ -188,7 +188,7 @@ async function changeOwnTable(
   { definition, before, statements }: RefreshPlan,
 ): Promise<void> {
   const { name } = definition;
-  if (before.current !== undefined && !isOwnTable({ name, ...before.current })) {
+  if (before.current !== undefined && !isWrittenByTemplate({ name, ...before.current })) {
     await run(statement(`DROP VIEW IF EXISTS ${tableIn(catalog, name.schema, name.table)}`));
   }
   for (const each of statements.statements) await run(each);
@@ -205,7 +205,7 @@ async function fillSnapshot(
   const { target } = filling;
   await fillTable(run, statements.statements, { mode, target, stage: quoteIdentifier(filling.physicalTable), base });
   const view = tableIn(catalog, name.schema, name.table);
-  if (before.current !== undefined && isOwnTable({ name, ...before.current })) {
+  if (before.current !== undefined && isWrittenByTemplate({ name, ...before.current })) {
     await run(statement(`DROP TABLE IF EXISTS ${view}`));
     await run(deleteSnapshotsIn(catalog, name, name.table));
   }

@@ -202,14 +202,14 @@ describe("rows of one call", () => {
 
   test("are put into a table of their own, which is not listed and leaves no record", async () => {
     await using s = await testStore(SOURCE);
-    const made = await s.store.materialise(
+    const made = await s.store.materialize(
       result("SELECT a, a FROM x", "CREATE TEMP TABLE x AS SELECT 'é' AS a"),
       never(),
     );
     expect(made).toMatchObject({ name, rows: 1, physicalTable: expect.stringMatching(/^the_result__r_[0-9a-z]{16}$/) });
     expect((await s.t.read({ statements: `FROM cache.s.${made.physicalTable}` })).columns).toEqual(["a", "a_1"]);
     expect([await s.store.load(), await s.store.records(10)]).toEqual([[], []]);
-    const other = await s.store.materialise(result("SELECT 1 WHERE false"), never());
+    const other = await s.store.materialize(result("SELECT 1 WHERE false"), never());
     expect(other.rows).toBe(0);
     expect(new Set([made.uid, other.uid, made.physicalTable, other.physicalTable]).size).toBe(4);
     await s.store.drop([made, other, made]);
@@ -223,12 +223,12 @@ describe("rows of one call", () => {
       connections: [],
       statements: [statement("SELECT $1 AS x", { type: "DATE", value: "2024-02-29" })],
     };
-    const { physicalTable } = await s.store.materialise(query, never());
+    const { physicalTable } = await s.store.materialize(query, never());
     expect(await s.rows(`SELECT x::VARCHAR, typeof(x) FROM cache.s.${physicalTable}`)).toEqual([
       ["2024-02-29", "DATE"],
     ]);
     const tables = await s.tables();
-    expect((await failureOf(s.store.materialise(result("SELECT error('403: no')"), never()))).failure).toEqual({
+    expect((await failureOf(s.store.materialize(result("SELECT error('403: no')"), never()))).failure).toEqual({
       kind: "refused-by-template",
       status: 403,
       message: "no",
@@ -244,7 +244,7 @@ describe("rows of one call", () => {
     ["SELECT 1.5::DECIMAL(9, 2) AS d, 'a'::ENUM('a', 'b') AS e, gen_random_uuid() AS u FROM range(100000)", 36],
   ])("bytes are about what they take: %s", async (sql, width) => {
     await using s = await testStore();
-    const { bytes, rows } = await s.store.materialise(result(sql), never());
+    const { bytes, rows } = await s.store.materialize(result(sql), never());
     expect(bytes - rows * width).toBeLessThan(200_000);
     expect(bytes).toBeGreaterThanOrEqual(rows * width + 16_384);
   });
@@ -252,7 +252,7 @@ describe("rows of one call", () => {
   test("every type has a size", async () => {
     await using s = await testStore();
     const sql = "SELECT *, {'a': 1}::VARIANT AS va, 'POINT (1 2)'::GEOMETRY AS ge FROM test_all_types()";
-    const { rows, bytes } = await s.store.materialise(result(sql), never());
+    const { rows, bytes } = await s.store.materialize(result(sql), never());
     expect([rows, bytes > 16_384]).toEqual([3, true]);
   });
 });
@@ -264,7 +264,9 @@ describe("to drop", () => {
     for (let times = 0; times < 3; times++) made.push(await s.refresh(definitionOf("SELECT k FROM src")));
     const [first, second, third] = made;
     if (first === undefined || second === undefined || third === undefined) throw new Error("three were made");
-    await expect(s.store.drop([first, third])).rejects.toThrow(/^snapshot 3 is the current one of the cache s\.t$/);
+    await expect(s.store.drop([first, third])).rejects.toThrow(
+      /^cannot drop snapshot 3 of the cache s\.t: it is the current one$/,
+    );
     expect(await s.store.load()).toEqual(made);
     await s.store.drop([]);
     await s.store.drop([first, second]);

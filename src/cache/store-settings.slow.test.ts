@@ -63,7 +63,7 @@ async function behavesAsEver(t: TestEngine, store: SnapshotStore): Promise<void>
     connections: [],
     statements: [statement("SELECT hash(range)::VARCHAR AS x FROM range(300000) ORDER BY x ASC")],
   };
-  const { physicalTable } = await store.materialise(ordered, NEVER_STOPPED);
+  const { physicalTable } = await store.materialize(ordered, NEVER_STOPPED);
   const { rows } = await t.read({ statements: `SELECT x FROM cache.s.${physicalTable} ORDER BY rowid ASC` });
   const texts = rows.map(([text]) => String(text));
   expect(texts.findIndex((text, index) => index > 0 && text < (texts[index - 1] ?? ""))).toBe(-1);

@@ -6,8 +6,10 @@ import { literal, typeKey } from "./source-text.ts";
 export const numberModes = ["bigint", "string", "number"] as const;
 export type NumberMode = (typeof numberModes)[number];
 
+type ParsedAs = Extract<Numbers, string>;
+
 /** How each kind of number is parsed. */
-type NumberParsing = Readonly<Record<"plain" | "wideInteger" | "decimal" | "json", Extract<Numbers, string>>>;
+type NumberParsing = Readonly<Record<"plain" | "wideInteger" | "decimal" | "json", ParsedAs>>;
 
 const PARSING_BY_MODE: Readonly<Record<NumberMode, NumberParsing>> = {
   bigint: { plain: "number", wideInteger: "bigint", decimal: "text", json: "json" },
@@ -18,7 +20,7 @@ const PARSING_BY_MODE: Readonly<Record<NumberMode, NumberParsing>> = {
 /** Used if a value may be one of several kinds of numbers. */
 const ALL_TEXT: NumberParsing = { plain: "text", wideInteger: "text", decimal: "text", json: "text" };
 
-const NUMBER_TYPES: Readonly<Record<NumberParsing["plain"], string>> = {
+const NUMBER_TYPES: Readonly<Record<ParsedAs, string>> = {
   number: "number",
   bigint: "bigint",
   text: "NumberText",
@@ -94,11 +96,11 @@ function orNull(text: string, numbers?: Numbers): ValueType {
   return { text: `${text} | null`, numbers };
 }
 
-function numberType(kind: NumberParsing["plain"]): ValueType {
+function numberType(kind: ParsedAs): ValueType {
   return orNull(NUMBER_TYPES[kind], kind);
 }
 
-/** The values of a large enum are data, not types. */
+/** The type of a larger enum is `string`: its values are data rather than a set of alternatives. */
 const MAX_ENUM_VALUES = 200;
 
 function enumType({ values }: Extract<ColumnType, { kind: "enum" }>): string {
@@ -123,7 +125,7 @@ function groupByName(fields: readonly Column[]): readonly { readonly name: strin
   return [...byName].map(([name, types]) => ({ name, types }));
 }
 
-/** How the numbers in an object are parsed. Fields that are not listed are parsed as usual. */
+/** How the numbers in an object are parsed. Fields that are not listed contain no numbers, or only plain ones. */
 export function numbersOf(
   members: readonly { readonly name: string; readonly numbers: Numbers | undefined }[],
 ): Numbers | undefined {

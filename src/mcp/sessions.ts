@@ -95,7 +95,7 @@ export function openSessions({
   function makeRoom(client: string): void {
     closeIdle();
     while (!counts.take(client, 1)) {
-      const hasTooMany = counts.of(client) >= limits.perClient;
+      const hasTooMany = counts.takenBy(client) >= limits.perClient;
       const evicted = oldest(hasTooMany ? (session) => session.client === client : () => true);
       if (evicted === undefined) return;
       close(evicted);

@@ -31,7 +31,7 @@ export function dialectWith(dialect: Dialect, { defined, unknown }: UserFunction
     if (definitions === undefined) return undefined;
     const known = analyses.get(name);
     if (known !== undefined) return known;
-    // A recursive macro is analyzed by the rest of its body.
+    // A recursive call counts as nothing: the rest of the body determines the result.
     analyses.set(name, NOTHING);
     const analysis = definitions.map((definition) => analyzeBody(definition, extended)).reduce(combine, NOTHING);
     analyses.set(name, analysis);
@@ -41,18 +41,18 @@ export function dialectWith(dialect: Dialect, { defined, unknown }: UserFunction
   const extended: Dialect = {
     ...dialect,
     roleOf(name) {
-      const builtIn = dialect.roleOf(name) ?? (unknownNames.has(name) ? { kind: "unknown" } : undefined);
-      const own = analyze(name);
-      if (own === undefined) return builtIn;
-      // The name may refer to either function: the stricter role counts, unless the built-in one is merely unknown.
-      return builtIn?.kind === "unknown" ? own.role : stricter(own.role, builtIn);
+      const listed = dialect.roleOf(name) ?? (unknownNames.has(name) ? { kind: "unknown" } : undefined);
+      const macro = analyze(name);
+      if (macro === undefined) return listed;
+      // The name may refer to the macro or to another function: the stricter role counts, unless that function's role is unknown.
+      return listed?.kind === "unknown" ? macro.role : stricter(macro.role, listed);
     },
     variablesPassedBy: (name) => analyze(name)?.variables ?? [],
   };
   return extended;
 }
 
-/** What a body does with its arguments, and the variables that it passes to a function with a role. */
+/** What a body does with its arguments, and the variables that it passes to a function with a `FunctionRole`. */
 interface Analysis {
   readonly role: FunctionRole | undefined;
   readonly variables: readonly VariableName[];
@@ -96,20 +96,20 @@ function isName({ kind }: WholeToken): boolean {
   return kind === "word" || kind === "open-identifier";
 }
 
-/** The name in `'f')`. Undefined for any other argument, because its value is only known at run time. */
+/** The name of the variable, from the tokens after `getvariable(`, such as `'f')`. Undefined unless it is a string literal: otherwise it is known only at run time. */
 function variableIn([first, second]: readonly WholeToken[]): VariableName {
   if (first?.kind !== "open-string" || second?.text !== ")") return undefined;
   return /^'([^']*)'$/.exec(first.text)?.[1]?.toLowerCase();
 }
 
-/** The strictest role of the functions around a position. */
+/** The strictest role of the function calls that enclose a position. */
 function roleAround(calls: readonly string[], dialect: Dialect): FunctionRole | undefined {
   let role: FunctionRole | undefined;
   let quotedFor: string | undefined;
   for (const name of calls.toReversed()) {
     if (name.startsWith("sql_literal")) quotedFor ??= name;
     const found = dialect.roleOf(name);
-    // A value that is quoted for the database that runs the SQL stays text.
+    // A value that is quoted for the database that runs the SQL cannot act as SQL.
     if (found?.kind === "sql" && quotedFor === literalMacro(found.quoting)) continue;
     role = stricter(role, found);
   }
@@ -127,6 +127,7 @@ export function macrosCreatedBy(text: string, dialect: Dialect): readonly UserFu
     const kind = nameOf(token);
     if (token.kind !== "word" || (kind !== "macro" && kind !== "function")) return [];
     let first = index - 1;
+    // The casts are safe: `first` is the index of a token.
     while (first >= 0 && BETWEEN_CREATE_AND_MACRO.has(nameOf(tokens[first] as WholeToken))) first--;
     if (first < 0 || nameOf(tokens[first] as WholeToken) !== "create") return [];
     const rest = tokens.slice(index + 1);
@@ -140,7 +141,7 @@ export function macrosCreatedBy(text: string, dialect: Dialect): readonly UserFu
   });
 }
 
-/** Every name that begins an entry of a list in parentheses before AS: `(a, b := 2) AS ...`. */
+/** The parameter names: the first name of each entry in a list in parentheses that AS follows, as in `(a, b := 2) AS ...`. */
 function parametersIn(tokens: readonly WholeToken[]): readonly string[] {
   const lists: string[][] = [];
   const found: string[] = [];

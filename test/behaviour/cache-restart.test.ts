@@ -207,7 +207,7 @@ describe("something else at cache.path", () => {
     await writeFile(join(folder.path, "things/a"), "a");
     const before = await readdir(folder.path);
     await expect(folder.serve(async () => {})).rejects.toThrow(
-      /^eider\.yaml:3:10: cache\.path: is a folder; name a file in it, such as cache\.duckdb$/m,
+      /^eider\.yaml:3:10: cache\.path: is a folder; use a file in it, such as cache\.duckdb$/m,
     );
     expect((await readdir(folder.path)).filter((name) => !name.startsWith("data."))).toEqual(before);
     expect(await readdir(join(folder.path, "things"))).toEqual(["a"]);
@@ -223,7 +223,7 @@ describe("something else at cache.path", () => {
     await sqlIn(path, sql);
     const bytes = await readFile(path);
     await expect(folder.serve(async () => {})).rejects.toThrow(
-      `eider.yaml:3:10: cache.path: is a database with other tables (${table}), not a cache; name another file`,
+      `eider.yaml:3:10: cache.path: is a database with other tables (${table}), not a cache; use another file`,
     );
     expect((await readdir(folder.path)).filter((name) => name.startsWith("mine"))).toEqual(["mine.duckdb"]);
     expect(bytes.equals(await readFile(path))).toBe(true);
@@ -232,14 +232,14 @@ describe("something else at cache.path", () => {
   test("the database of the project", async () => {
     await using folder = await folderOf(place("./data.duckdb"));
     await expect(folder.serve(async () => {})).rejects.toThrow(
-      "eider.yaml:3:10: cache.path: is the database of duckdb.db_path or of a connection; name another file",
+      "eider.yaml:3:10: cache.path: is already in use, by duckdb.db_path or a connection; use another file",
     );
   });
 
   test("a database of SQLite", async () => {
     await using folder = await folderOf({ ...place("./mine.db"), "mine.db": `SQLite format 3\0${"x".repeat(84)}` });
     await expect(folder.serve(async () => {})).rejects.toThrow(
-      "eider.yaml:3:10: cache.path: is a database of SQLite, not a cache; name another file",
+      "eider.yaml:3:10: cache.path: is an SQLite database, not a cache; use another file",
     );
     expect((await readdir(folder.path)).filter((name) => name.startsWith("mine"))).toEqual(["mine.db"]);
   });
@@ -250,7 +250,7 @@ describe("something else at cache.path", () => {
     await using folder = await folderOf({ ...PROJECT, "eider.yaml": main });
     await sqlIn(join(folder.path, "mine.duckdb"), "CREATE TABLE customers AS SELECT 1 AS id");
     await expect(folder.serve(async () => {})).rejects.toThrow(
-      "cache.metadata-path: is a database with other tables (main.customers), not a cache; name another file",
+      "cache.metadata-path: is a database with other tables (main.customers), not a cache; use another file",
     );
   });
 

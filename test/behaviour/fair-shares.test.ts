@@ -184,7 +184,7 @@ test.each(["", ", max-concurrent-queries: 1", ", max-concurrent-queries: 2"])(
       ...read("write", "INSERT INTO t VALUES (1)", "method: POST\n"),
     });
     const responses = await Promise.all(
-      Array.from({ length: 40 }, (_, index) => [
+      Array.from({ length: 24 }, (_, index) => [
         service.get(`/page?limit=10&offset=${index}`),
         service.get("/stream"),
         service.get("/stream?format=parquet"),

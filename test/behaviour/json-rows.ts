@@ -7,7 +7,7 @@ import { json } from "../../src/formats/json/json.ts";
 /** A database in memory whose results come back as JSON text, by the loader and the writer alone. */
 export interface JsonDatabase {
   run(sql: string): Promise<void>;
-  /** The whole document, from a materialised result. */
+  /** The whole document, from a materialized result. */
   json(sql: string, frame?: Frame): Promise<string>;
   /** The same from a stream, whose vectors come straight out of the query's operators. */
   streamedJson(sql: string): Promise<string>;

@@ -62,7 +62,7 @@ await Promise.all([
   forEver("append", { kind: "append", cursor: "c" }, (id) => rows(id, 100)),
   forEver("merge", { kind: "merge", cursor: "c", primaryKey: ["x"] }, (id) => rows(id, 40 + id)),
   (async () => {
-    for (;;) await store.materialise({ name: { schema: "s", table: "result" }, connections: [], statements: [{ sql: rows(1, 50), values: [] }] }, signal);
+    for (;;) await store.materialize({ name: { schema: "s", table: "result" }, connections: [], statements: [{ sql: rows(1, 50), values: [] }] }, signal);
   })(),
 ]);
 `;

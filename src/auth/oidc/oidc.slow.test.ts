@@ -306,6 +306,7 @@ describe("bad tokens", () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.string({ unit: "binary" }), changed), async (token) => {
         expect(await opened.show(token)).toEqual(refused);
+        expect(opened.events).toEqual([]);
       }),
       { numRuns: 300 },
     );

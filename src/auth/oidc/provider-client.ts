@@ -26,6 +26,9 @@ const MAX_REDIRECTS = 3;
 /** GitHub rejects requests without a user agent. */
 const DEFAULT_HEADERS = { accept: "application/json", "user-agent": "eider" };
 
+/** The provider closed a connection that was kept open, perhaps just as the request was sent. A second request opens a new one. */
+const CLOSED: ReadonlySet<string> = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
+
 type Fetch = typeof globalThis.fetch;
 
 export function openProviderClient(fetch: Fetch): ProviderClient {
@@ -51,10 +54,10 @@ export function openProviderClient(fetch: Fetch): ProviderClient {
     return await withTimeout(host, async (signal) => {
       let target = url;
       for (let redirects = 0; ; redirects++) {
-        const response = await fetch(target, {
-          headers: { ...DEFAULT_HEADERS, ...headers },
-          redirect: "manual",
-          signal,
+        const init: RequestInit = { headers: { ...DEFAULT_HEADERS, ...headers }, redirect: "manual", signal };
+        const response = await fetch(target, init).catch((error: unknown) => {
+          if (!CLOSED.has(codeOf(error))) throw error;
+          return fetch(target, init);
         });
         const location = isRedirect(response.status) ? response.headers.get("location") : null;
         if (location === null) return await readReply(response, host);

@@ -41,7 +41,7 @@ export function openTaskSlots(): TaskSlots {
   /** One client can take at most three quarters of the workers and the queue together. */
   function takeQuota(origin: TaskOrigin, { workers, queueDepth }: TaskLimits): boolean {
     const all = workers + queueDepth;
-    if (running + waiting.size >= all || counts.of(origin.client) >= all - (all >> 2)) return false;
+    if (running + waiting.size >= all || counts.takenBy(origin.client) >= all - (all >> 2)) return false;
     if (!bytes.take(origin.client, origin.bytes)) return false;
     return counts.take(origin.client, 1);
   }

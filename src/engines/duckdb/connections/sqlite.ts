@@ -6,10 +6,5 @@ export const sqlite: ConnectionType = {
   options: ["path"],
   required: [["path"]],
   expand: ({ path = "" }, context) =>
-    statements(
-      extension("sqlite"),
-      // Several threads would use a connection each, and see different states of a file that changes meanwhile.
-      context.readOnly ? [] : ["SET GLOBAL sqlite_disable_multithreaded_scans = true"],
-      attach(context, { address: path, settings: [["TYPE", "sqlite"]] }),
-    ),
+    statements(extension("sqlite"), attach(context, { address: path, settings: [["TYPE", "sqlite"]] })),
 };

@@ -10,28 +10,29 @@ import type { Cancellation } from "../session/cancellation.ts";
 import { type LockUse, openReadWriteLock, type ReadWriteLock } from "../session/read-write-lock.ts";
 
 /**
- * Attached SQLite files. A query reads such a file through two SQLite connections. When a commit comes between them, the commit
- * waits for the first one and the second one for the commit. So reads and writes of a file take turns. If another process
- * causes a commit to fail, DuckDB keeps the failed transaction and its lock on the file: only attaching the file again ends it.
- * Measured in `docs/decisions/0028-sqlite-files.md`.
+ * Attached SQLite files. A query looks up its tables through one SQLite connection and reads the rows through others. If a commit
+ * starts in between, it waits for the first connection, and the others wait for the commit, until SQLite gives up after 5 seconds.
+ * So reads and writes of a file take turns. If a commit fails because another process has locked the file, DuckDB keeps the failed
+ * transaction, and its lock, until the file is detached. See `docs/decisions/0028-sqlite-files.md`.
  */
 export interface SqliteFiles {
   /** Finds the files that are attached now. */
   findAttached(): Promise<void>;
   /** Waits until the work may use its files. Undefined if it uses none. */
   enter(work: SqliteWork, use: LockUse, cancellation: Cancellation): Eventually<SqliteTurn | undefined>;
-  /** Runs work that can be repeated, and repeats it while another process has locked a file. */
-  retryWhileLocked<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs work that can be repeated. Repeats it, up to `MAX_TRIES` times in all, if another process has locked a file. */
+  retryIfLocked<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface SqliteTurn {
   /**
-   * Whether the work may call `sqlite_query`. A plan with it refers to the SQLite connection of its transaction: in another one,
-   * DuckDB would use a closed connection, and crash. It plans queries on tables again by itself.
+   * Whether every query must be planned in the transaction in which it runs, because it might call `sqlite_query`. A plan with
+   * `sqlite_query` refers to the SQLite connection of the transaction that planned it. In another transaction, DuckDB would use a
+   * closed connection and crash. Queries on tables do not need this: DuckDB plans them again.
    */
   readonly plansInTransaction: boolean;
   leave(): void;
-  /** If the error is a failed commit, attaches the files again that may have been changed. */
+  /** If a commit failed because a file was locked, attaches again the files that the work may have changed. */
   recoverFrom(error: unknown): Promise<void>;
 }
 
@@ -54,13 +55,13 @@ interface SqliteFile {
   readonly path: string;
   /** The options of ATTACH, as SQL. */
   readonly settings: string;
-  /** Names without a database refer to this one. */
+  /** Whether table names without a database refer to this file. */
   readonly isDefault: boolean;
-  /** In its WAL mode, SQLite reads during a commit. Writes still take turns. */
+  /** In WAL mode, SQLite can read during a commit. Writes still take turns. */
   readonly readsDuringCommit: boolean;
   /** The connections that refer to it. */
   readonly connections: ReadonlySet<string>;
-  readonly mentioned: RegExp;
+  readonly aliasPattern: RegExp;
   readonly lock: ReadWriteLock;
 }
 
@@ -68,6 +69,9 @@ interface FileUse {
   readonly file: SqliteFile;
   readonly use: LockUse;
 }
+
+/** Each thread would read through its own SQLite connection, and see another state of a file that changes meanwhile. */
+const SINGLE_THREADED_SCANS = "SET GLOBAL sqlite_disable_multithreaded_scans = true";
 
 const SQLITE_QUERY = /sqlite_query/i;
 
@@ -78,9 +82,9 @@ const HIDDEN_QUERIES: Statement = {
   values: [],
 };
 
-/** As long as SQLite itself waits for a lock. */
+/** SQLite itself waits this long for a lock. */
 const PATIENCE_MS = 5_000;
-/** Each try waits as long. */
+/** Each try may wait that long for SQLite's lock. */
 const MAX_TRIES = 5;
 const MAX_WAITING = 1_000;
 const MAX_BYTES = 1024 * 1024;
@@ -99,14 +103,15 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
   let files: readonly SqliteFile[] = [];
   /** Whether a view or a macro calls `sqlite_query`. */
   let hidesQueries = false;
+  const setsScans = connections.some(({ init }) => /sqlite_disable_multithreaded_scans/i.test(init ?? ""));
   /** Which files a statement changes, by its SQL. */
   const changes = openLru<readonly SqliteFile[]>({ maxBytes: MAX_BYTES });
 
   async function fileOf([alias, path, readOnly, isDefault, settings]: TextRows[number]): Promise<SqliteFile> {
     const name = alias ?? "";
     const known = files.find((file) => file.alias === name && file.path === path);
-    const mentioned = new RegExp(`(?<![\\w$])${name.replace(/[^\w\s]/g, "\\$&")}(?![\\w$])`, "i");
-    const referring = connections.filter(({ init }) => init !== undefined && mentioned.test(init));
+    const aliasPattern = new RegExp(`(?<![\\w$])${name.replace(/[^\w\s]/g, "\\$&")}(?![\\w$])`, "i");
+    const referring = connections.filter(({ init }) => init !== undefined && aliasPattern.test(init));
     return {
       alias: name,
       path: path ?? "",
@@ -115,13 +120,13 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
       isDefault: isDefault === "true",
       readsDuringCommit: await usesWal(name),
       connections: new Set(referring.map((connection) => connection.name)),
-      mentioned,
+      aliasPattern,
       lock: known?.lock ?? openReadWriteLock({ patienceMs: PATIENCE_MS, maxWaiting: maxQueued ?? MAX_WAITING }),
     };
   }
 
   async function usesWal(alias: string): Promise<boolean> {
-    // The name is a value, because DuckDB plans a query with values in the transaction in which it runs.
+    // The name is a bound value, because DuckDB plans a query with bound values in the transaction in which it runs.
     const mode = { sql: "FROM sqlite_query($1, 'PRAGMA journal_mode')", values: [textValue(alias)] };
     const [row] = await inspect(mode).catch((): TextRows => []);
     return row?.[0] === "wal";
@@ -147,11 +152,11 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
     return (
       file.isDefault ||
       names.some((name) => file.connections.has(name)) ||
-      statements.some(({ sql }) => file.mentioned.test(sql))
+      statements.some(({ sql }) => file.aliasPattern.test(sql))
     );
   }
 
-  /** How the work uses a file that others may be changing. */
+  /** The lock that the work needs on a file. Undefined if it needs none. */
   function useOf(file: SqliteFile, { statements = [] }: SqliteWork, use: LockUse): LockUse | undefined {
     if (file.readOnly) return undefined;
     if (use === "write" && statements.some((statement) => changedBy(statement).includes(file))) return "write";
@@ -184,7 +189,7 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
     };
   }
 
-  /** Nobody else uses the files: the failed transaction is the last one that keeps the old attachment alive. */
+  /** No other call holds the lock now, so only the failed transaction keeps the old attachment alive. (In WAL mode, running reads do too.) */
   async function attachAgain(changed: readonly SqliteFile[]): Promise<void> {
     for (const { alias, path, settings } of changed) {
       const [name, next, old] = [alias, `${alias}~next`, `${alias}~old`].map(quoteIdentifier);
@@ -202,7 +207,10 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
     async findAttached() {
       files = await Promise.all((await inspect(ATTACHED)).map(fileOf));
       changes.clear();
-      if (files.length > 0) hidesQueries = (await inspect(HIDDEN_QUERIES)).length > 0;
+      if (files.length === 0) return;
+      hidesQueries = (await inspect(HIDDEN_QUERIES)).length > 0;
+      // A project that has locked its settings keeps them.
+      if (files.some(({ readOnly }) => !readOnly) && !setsScans) await run(SINGLE_THREADED_SCANS).catch(() => {});
     },
     enter(work, use, cancellation) {
       if (files.length === 0) return undefined;
@@ -214,7 +222,7 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
       });
       return enterAll(uses, work, cancellation);
     },
-    retryWhileLocked: (work) => (files.length === 0 ? work() : retry(work)),
+    retryIfLocked: (work) => (files.length === 0 ? work() : retry(work)),
   };
 }
 

@@ -2,16 +2,19 @@ import type { Eventually } from "../../../eventually.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Cancellation } from "./cancellation.ts";
 
-/** Many readers or one writer at a time, in order of arrival. */
+/** Many readers or one writer at a time, in order of arrival, except that readers pass a writer that has waited for `patienceMs`. */
 export interface ReadWriteLock {
-  /** Returns the function that leaves it. Throws a RequestFailure `overloaded` if too many are waiting. */
+  /** Waits for the lock, then returns a function that releases it. Throws a RequestFailure `overloaded` if too many are waiting. */
   enter(use: LockUse, cancellation: Cancellation): Eventually<() => void>;
 }
 
 export type LockUse = "read" | "write";
 
 export interface ReadWriteLockOptions {
-  /** How long new readers wait behind a waiting writer. Then they pass it, so that one slow reader does not stop all others. */
+  /**
+   * How long a waiting writer holds back new readers. After that they pass it. Otherwise one slow reader would delay the writer,
+   * and the writer all other readers.
+   */
   readonly patienceMs: number;
   readonly maxWaiting: number;
 }

@@ -21,13 +21,13 @@ export interface WorkContext {
   readonly sqliteTurn: SqliteTurn | undefined;
 }
 
-/** Ends the session. */
+/** Work in a session. If it succeeds, it must end the session. */
 type Work<T> = (session: Session, context: WorkContext) => Promise<T>;
 
 export interface SessionRunner {
-  /** For work that can be repeated: a file that it reads may be replaced or locked meanwhile. */
+  /** Like `inSessionOnce`, for work that can be repeated: repeats it if a file was replaced or locked while it ran. */
   inSession<T>(job: Job, use: LockUse, work: Work<T>): Promise<T>;
-  /** Opens the connections, waits for a slot and runs the work, which ends the session. A failure ends it here. */
+  /** Opens the connections, waits for a slot and runs the work. If that fails, ends the session. */
   inSessionOnce<T>(job: Job, use: LockUse, work: Work<T>): Promise<T>;
 }
 
@@ -51,7 +51,7 @@ export function sessionRunner(options: SessionRunnerOptions): SessionRunner {
       failureOf(error, { connections: definitions, mask, statement: session?.lastStatement() });
     const cancellation = openCancellation(signal);
     try {
-      // Each is awaited only if it has to be: promises are a large part of a short query.
+      // Each is awaited only if it has to be: promises take a large part of a short query's time.
       const opening = connections.openAll(names, cancellation);
       if (opening !== undefined) await opening;
       const waiting = sqlite.enter(job, use, cancellation);
@@ -83,7 +83,7 @@ export function sessionRunner(options: SessionRunnerOptions): SessionRunner {
 
   return {
     inSession: (job, use, work) =>
-      sqlite.retryWhileLocked(() => files.retryIfReplaced(() => inSessionOnce(job, use, work))),
+      sqlite.retryIfLocked(() => files.retryIfReplaced(() => inSessionOnce(job, use, work))),
     inSessionOnce,
   };
 }
