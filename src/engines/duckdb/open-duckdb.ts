@@ -10,8 +10,9 @@ import {
   type OpenOptions,
   type Read,
   type StopSignal,
+  type Write,
 } from "../engine.ts";
-import type { Rows } from "../rows.ts";
+import type { Rows, WriteResult } from "../rows.ts";
 import { configurationLock } from "./database/configuration-lock.ts";
 import { withDefaults } from "./database/default-settings.ts";
 import { memoryOf } from "./database/memory-use.ts";
@@ -45,6 +46,7 @@ import { KEEP_ORDER, mayLoseOrder } from "./session/session-settings.ts";
 import { openSlots } from "./session/slots.ts";
 import { withConnection } from "./session/with-connection.ts";
 import { runChange } from "./write/change.ts";
+import { openInsertGroups } from "./write/insert-groups.ts";
 import { runOnce } from "./write/run-once.ts";
 import { runWrite } from "./write/write.ts";
 import { openWriteRecords, upgradeRecords } from "./write/write-records.ts";
@@ -97,6 +99,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const pages = openReadAhead({ read: readShared, isWatched });
   const serializer = openWriteSerializer();
   const databases = openDatabases(planner.inspect);
+  const insertGroups = openInsertGroups({ run: write, isInDuckDb: databases.isInDuckDb });
   const records = openWriteRecords();
   const files = openReplacedFiles({ database, mask, onReplacing: beginUnknownChange, ...options });
   const sqlite = openSqliteFiles({ ...options, inspect: planner.inspect, run: attach });
@@ -184,6 +187,15 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     });
   }
 
+  function write(change: Write, check?: () => void): Promise<WriteResult> {
+    // Where each statement commits by itself, those before the failed one must not run again.
+    const run = change.transaction ? inSession : inSessionOnce;
+    return run(change, "write", async (session) => {
+      check?.();
+      return await runWrite(change, { session, versions, serializer, databases, invalidateNames });
+    });
+  }
+
   /** Identical reads at the same time share one execution. */
   function readShared(read: Read): Promise<Rows> {
     const [only, ...others] = read.statements;
@@ -226,13 +238,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       if (ahead === undefined) return readShared(read);
       return ahead instanceof Promise ? ahead.then((rows) => rows ?? readShared(read)) : Promise.resolve(ahead);
     },
-    write(change) {
-      // Where each statement commits by itself, those before the failed one must not run again.
-      const run = change.transaction ? inSession : inSessionOnce;
-      return run(change, "write", (session) =>
-        runWrite(change, { session, versions, serializer, databases, invalidateNames }),
-      );
-    },
+    write: insertGroups.write,
     writeOnce: (change, once) =>
       inSession(change, "write", (session) =>
         runOnce(change, once, { session, versions, serializer, databases, invalidateNames, records }),
@@ -263,7 +269,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         await session.end();
         return written;
       }),
-    activity: () => ({ running: slots.running(), waiting: slots.waiting() }),
+    activity: () => ({ running: slots.running(), waiting: slots.waiting() + insertGroups.waiting() }),
     savings: () => ({ shared: sharedReads.sharedCount(), knownTotals: totals.hits() }),
     memory: () => memoryOf(planner.inspect),
     close() {

@@ -53,6 +53,8 @@ export function changedDatabase(sql: string, databases: readonly Database[]): Da
 export interface Databases {
   /** Whether the result of a statement would be lost if DuckDB commits it by itself and then fails to checkpoint the file. */
   mayLoseResult(sql: string): Promise<boolean> | boolean;
+  /** Whether a statement changes only databases of DuckDB itself. False also if that is not known yet. */
+  isInDuckDb(sql: string): boolean;
   /** Where the records of a write are kept, whichever of these lists of statements it runs. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
   /** Call it when databases may have been attached or detached. */
@@ -65,6 +67,7 @@ const MAX_BYTES = 2 * 1024 * 1024;
 export function openDatabases(inspect: Inspect): Databases {
   let listed: Promise<readonly Database[]> | undefined;
   const lossy = openLru<boolean>({ maxBytes: MAX_BYTES });
+  const inDuckDb = openLru<boolean>({ maxBytes: MAX_BYTES });
 
   function list(): Promise<readonly Database[]> {
     const listing = listed ?? listDatabases(inspect);
@@ -95,6 +98,20 @@ export function openDatabases(inspect: Inspect): Databases {
       lossy.set(sql, false);
       return false;
     },
+    isInDuckDb(sql) {
+      const known = inDuckDb.get(sql);
+      if (known !== undefined) return known;
+      const listing = list();
+      listing.then(
+        (databases) => {
+          const changed = candidates(changedDatabase(sql, databases), databases);
+          if (listed === listing)
+            inDuckDb.set(sql, changed.length > 0 && changed.every(({ type }) => type === "duckdb"));
+        },
+        () => {},
+      );
+      return false;
+    },
     async recordStore(samples) {
       const databases = await list();
       const found = samples.flatMap((statements) => changedBy(statements, databases));
@@ -113,6 +130,7 @@ export function openDatabases(inspect: Inspect): Databases {
     forget() {
       listed = undefined;
       lossy.clear();
+      inDuckDb.clear();
     },
   };
 }
