@@ -1,5 +1,6 @@
 import { openLru } from "../../../bounded/lru.ts";
 import type { Eventually } from "../../../eventually.ts";
+import { RequestFailure } from "../../../failure.ts";
 import { changedName, effectsOf } from "../../../sql/classify.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { type Statement, textValue } from "../../../sql/statement.ts";
@@ -226,12 +227,17 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
   };
 }
 
+function isConflictFailure(error: unknown): boolean {
+  return error instanceof RequestFailure && error.failure.kind === "conflict";
+}
+
 async function retry<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work();
     } catch (error) {
-      if (tries === MAX_TRIES || !isLocked(error)) throw error;
+      // A write that ends in a conflict has been repeated often enough.
+      if (tries === MAX_TRIES || !isLocked(error) || isConflictFailure(error)) throw error;
     }
   }
 }
