@@ -5,6 +5,7 @@ import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import type { EngineOptions } from "../../engine.ts";
 import { inspect } from "../plan/inspect.ts";
 import { withConnection } from "../session/with-connection.ts";
+import { NEXT_SUFFIX, swapDatabase } from "./swap-database.ts";
 
 /**
  * Database files that are attached read-only. When one is replaced (`mv new.db live.db`), Eider serves the new one
@@ -36,8 +37,6 @@ interface WatchedFile {
 
 /** A new file is served after at most about twice this time. */
 const CHECK_INTERVAL_MS = 250;
-/** The suffix of a catalog that is not served yet. */
-const NEXT_SUFFIX = "~next";
 /** Running transactions can use the old file until then. */
 const CHECKS_UNTIL_DETACHED = 240;
 
@@ -116,17 +115,13 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
   /** Attaches the new file before it detaches the old one: an invalid file replaces nothing. */
   async function swap(connection: duckdb.Connection, alias: string, path: string): Promise<void> {
     const retiredAs = `${alias}~${swaps}`;
-    const [name, next, old] = [alias, `${alias}${NEXT_SUFFIX}`, retiredAs].map(quoteIdentifier);
-    await duckdb.query(connection, `ATTACH ${quoteLiteral(path)} AS ${next} (TYPE duckdb, READ_ONLY)`);
+    const run = (sql: string): Promise<unknown> => duckdb.query(connection, sql);
+    await run(`ATTACH ${quoteLiteral(path)} AS ${quoteIdentifier(alias + NEXT_SUFFIX)} (TYPE duckdb, READ_ONLY)`);
     const endReplacing = onReplacing();
     retired.set(retiredAs, CHECKS_UNTIL_DETACHED);
     swaps++;
     try {
-      await duckdb.query(connection, `ALTER DATABASE ${name} SET ALIAS TO ${old}`);
-      await duckdb.query(connection, `ALTER DATABASE ${next} SET ALIAS TO ${name}`).catch(async (error: unknown) => {
-        await duckdb.query(connection, `ALTER DATABASE ${old} SET ALIAS TO ${name}; DETACH ${next}`);
-        throw error;
-      });
+      await swapDatabase({ alias, retiredAs, run });
     } finally {
       swaps++;
       endReplacing();

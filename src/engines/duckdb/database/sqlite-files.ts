@@ -9,6 +9,7 @@ import { duckdbDialect } from "../dialect.ts";
 import { isFailedCommit, isLocked } from "../messages.ts";
 import type { Cancellation } from "../session/cancellation.ts";
 import { type LockUse, openReadWriteLock, type ReadWriteLock } from "../session/read-write-lock.ts";
+import { NEXT_SUFFIX, swapDatabase } from "./swap-database.ts";
 
 /**
  * Attached SQLite files. A query looks up its tables through one SQLite connection and reads the rows through others. If a commit
@@ -193,14 +194,10 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
   /** No other call holds the lock now, so only the failed transaction keeps the old attachment alive. (In WAL mode, running reads do too.) */
   async function attachAgain(changed: readonly SqliteFile[]): Promise<void> {
     for (const { alias, path, settings } of changed) {
-      const [name, next, old] = [alias, `${alias}~next`, `${alias}~old`].map(quoteIdentifier);
-      const swap = `ALTER DATABASE ${name} SET ALIAS TO ${old}; ALTER DATABASE ${next} SET ALIAS TO ${name}`;
-      await run(`ATTACH ${quoteLiteral(path)} AS ${next} (${settings})`);
-      await run(swap).catch(async (error: unknown) => {
-        await run(`DETACH ${next}`);
-        throw error;
-      });
-      await run(`DETACH ${old}`);
+      const retiredAs = `${alias}~old`;
+      await run(`ATTACH ${quoteLiteral(path)} AS ${quoteIdentifier(alias + NEXT_SUFFIX)} (${settings})`);
+      await swapDatabase({ alias, retiredAs, run });
+      await run(`DETACH ${quoteIdentifier(retiredAs)}`);
     }
   }
 
