@@ -64,7 +64,7 @@ function shorten(text: string): string {
 }
 
 /** The identity of a call, as in the audit log. */
-export function callerOf(identity: Identity | undefined) {
+export function auditIdentity(identity: Identity | undefined) {
   const type = identity?.get("type")?.text;
   if (type === undefined) return undefined;
   return { type, username: identity?.get("username")?.text, roles: identity?.get("roles")?.text };

@@ -58,7 +58,7 @@ export async function openCaches({
   const queue = openRefreshQueue(maxConcurrentRefreshes);
   const timing = openTiming(random);
   const marks = openWriteMarks({
-    stored: store.marks,
+    markStore: store.marks,
     time: schedule.time,
     isShared: sharing !== undefined,
     report: reportWhileOpen,

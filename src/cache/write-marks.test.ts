@@ -36,7 +36,7 @@ function marksWith({ isShared = false } = {}): Marks {
     },
   };
   const marks = openWriteMarks({
-    stored: database,
+    markStore: database,
     time: () => clock.ms,
     isShared,
     report: (event) => void events.push(event),
@@ -123,7 +123,7 @@ test("a full disk of the cache stops no write; a full queue does, before it runs
     {
       kind: "dependency-down",
       dependency: "cache database",
-      message: "No space left on device; after a crash, the cache cache.t may lack a write",
+      message: "No space left on device; after a crash, the cache cache.t may be missing the latest writes",
     },
   ]);
   fails({ kind: "draining" });
@@ -154,7 +154,7 @@ test("in a shared catalog, a mark of another process stays for an hour, and none
 });
 
 test("without a database that outlives the process, no mark is needed", async () => {
-  const marks = openWriteMarks({ stored: undefined, time: () => 0, isShared: false, report() {} });
+  const marks = openWriteMarks({ markStore: undefined, time: () => 0, isShared: false, report() {} });
   const cache = marks.forCache(NAME);
   (await cache.begin("refresh"))({ changed: true });
   expect(await cache.runRefresh(async () => 1)).toBe(1);

@@ -4,20 +4,23 @@ import type { CacheName } from "./cache.ts";
 import { asFailure, reasonOf } from "./refresh-failure.ts";
 import type { StaleMark, StaleMarks, WriteAction } from "./stale-marks.ts";
 
-/** Called when a write is over, with whether it may have changed rows. */
+/** Call it when a write has ended. `changed`: the write may have changed rows. */
 export type EndWrite = (end: { readonly changed: boolean }) => void;
 
 /**
- * The marks of one cache. The rows of a write and the cache are in different databases, so no transaction spans both. A mark
- * is stored before the write and removed after the refresh that includes it: a crash at any time leaves a mark, never old rows
- * that count as current.
+ * The stale marks of one cache: durable notes that it may lack the rows of a write. The rows of a write and the cache are in
+ * different databases, so no transaction spans both. A mark is stored before the write and removed after a refresh that includes the
+ * write. So a crash at any time leaves a mark, never old rows that count as current.
  */
 export interface CacheMarks {
   /** Continues with the marks of an earlier process. */
   adopt(marks: readonly StaleMark[]): void;
-  /** Before a write: resolves when a mark is durable. Rejects with a RequestFailure; then the write must not run. */
+  /**
+   * Before a write: resolves when its mark is durable, or when the cache database cannot store it, which is reported. Rejects with a
+   * RequestFailure; then the write must not run.
+   */
   begin(action: WriteAction): Promise<EndWrite>;
-  /** Runs a refresh, and removes the marks of writes that were over when it began. */
+  /** Runs a refresh, and removes the marks of writes that had ended when it began. */
   runRefresh<T>(refresh: () => Promise<T>): Promise<T>;
   /** Whether an earlier process ended before it ran a refresh that a write required. */
   owesRefresh(): boolean;
@@ -31,13 +34,15 @@ export interface WriteMarks {
 
 export interface WriteMarksOptions {
   /** Undefined if the cache ends with the process: then no marks are needed. */
-  readonly stored: StaleMarks | undefined;
-  /** In schedule time. */
+  readonly markStore: StaleMarks | undefined;
+  /** Monotonic, in milliseconds. */
   readonly time: () => number;
   /** Whether other processes store marks too. */
   readonly isShared: boolean;
   readonly report: Report;
 }
+
+type StoredMarksOptions = WriteMarksOptions & { readonly markStore: StaleMarks };
 
 interface Mark {
   readonly action: WriteAction;
@@ -56,54 +61,58 @@ interface Mark {
 }
 
 /**
- * A process cannot know whether another one still uses a mark. So marks are used for a limited time, and others remove them much
- * later: no write takes that long.
+ * A process cannot know whether a write in another process still needs a mark. So new writes join a mark only for ten minutes, and
+ * another process removes it an hour after adopting it at the earliest. No write runs that long.
  */
 const SHARED_JOINABLE_MS = 10 * 60_000;
 const SHARED_REMOVABLE_AFTER_MS = 60 * 60_000;
 
 const DEPENDENCY = "cache database";
 
-export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOptions): WriteMarks {
+export function openWriteMarks({ markStore, ...options }: WriteMarksOptions): WriteMarks {
+  return markStore === undefined ? NO_WRITE_MARKS : openStoredMarks({ markStore, ...options });
+}
+
+function openStoredMarks({ markStore, time, isShared, report }: StoredMarksOptions): WriteMarks {
   const removals = new Set<Promise<void>>();
   let isDown = false;
 
   /** Undefined if the database cannot store it: a full cache disk must not stop writes to the data. */
-  async function store(database: StaleMarks, name: CacheName, action: WriteAction): Promise<string | undefined> {
+  async function store(name: CacheName, action: WriteAction): Promise<string | undefined> {
     try {
-      const uid = await database.add(name, action);
+      const uid = await markStore.add(name, action);
       if (isDown) report({ kind: "dependency-up", dependency: DEPENDENCY });
       isDown = false;
       return uid;
     } catch (error) {
       if (!(error instanceof RequestFailure) || error.failure.kind !== "query-failed") throw error;
-      const message = `${reasonOf(asFailure(error))}; after a crash, the cache ${name.schema}.${name.table} may lack a write`;
+      const message = `${reasonOf(asFailure(error))}; after a crash, the cache ${name.schema}.${name.table} may be missing the latest writes`;
       if (!isDown) report({ kind: "dependency-down", dependency: DEPENDENCY, message });
       isDown = true;
       return undefined;
     }
   }
 
-  function remove(database: StaleMarks, marks: readonly Mark[]): void {
+  function removeStored(marks: readonly Mark[]): void {
     const removal = Promise.all(marks.map(({ uid }) => uid))
-      .then((uids) => database.remove(uids.filter((uid) => uid !== undefined)))
+      .then((uids) => markStore.remove(uids.filter((uid) => uid !== undefined)))
       // A mark that remains causes one unnecessary refresh after the next startup.
       .catch(() => {})
       .finally(() => removals.delete(removal));
     removals.add(removal);
   }
 
-  function marksOf(name: CacheName, database: StaleMarks): CacheMarks {
+  function marksOf(name: CacheName): CacheMarks {
     const marks = new Set<Mark>();
 
-    function join(action: WriteAction): Mark {
+    function joinOrCreate(action: WriteAction): Mark {
       const isJoinable = ({ action: known, isIncluded, joinableUntil }: Mark): boolean =>
         !isIncluded && time() < joinableUntil && (known === "refresh" || known === action);
       const found = [...marks].find(isJoinable);
       if (found !== undefined) return found;
       const mark: Mark = {
         action,
-        uid: store(database, name, action),
+        uid: store(name, action),
         joinableUntil: isShared ? time() + SHARED_JOINABLE_MS : Number.POSITIVE_INFINITY,
         removableFrom: 0,
         isAdopted: false,
@@ -117,15 +126,15 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
       return mark;
     }
 
-    function discard(some: readonly Mark[]): void {
-      if (some.length === 0) return;
-      for (const mark of some) marks.delete(mark);
-      remove(database, some);
+    function forgetAndRemove(done: readonly Mark[]): void {
+      if (done.length === 0) return;
+      for (const mark of done) marks.delete(mark);
+      removeStored(done);
     }
 
     return {
-      adopt(some) {
-        for (const { uid, action } of some)
+      adopt(adopted) {
+        for (const { uid, action } of adopted)
           marks.add({
             action,
             uid: Promise.resolve(uid),
@@ -138,7 +147,7 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
           });
       },
       async begin(action) {
-        const mark = join(action);
+        const mark = joinOrCreate(action);
         mark.runningWrites++;
         try {
           await mark.uid;
@@ -149,7 +158,7 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
         return ({ changed }) => {
           mark.runningWrites--;
           mark.hasChanges ||= changed;
-          if (mark.runningWrites === 0 && !mark.hasChanges) discard([mark]);
+          if (mark.runningWrites === 0 && !mark.hasChanges) forgetAndRemove([mark]);
         };
       },
       async runRefresh(refresh) {
@@ -159,7 +168,7 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
         for (const mark of included) mark.isIncluded = true;
         try {
           const made = await refresh();
-          discard(included);
+          forgetAndRemove(included);
           return made;
         } catch (error) {
           for (const mark of included) mark.isIncluded = false;
@@ -171,12 +180,14 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
   }
 
   return {
-    forCache: (name) => (stored === undefined ? NO_MARKS : marksOf(name, stored)),
+    forCache: marksOf,
     async close() {
       await Promise.all(removals);
     },
   };
 }
+
+const NO_WRITE_MARKS: WriteMarks = { forCache: () => NO_MARKS, close: () => Promise.resolve() };
 
 const NO_MARKS: CacheMarks = {
   adopt() {},

@@ -1,8 +1,8 @@
 import type { Audit } from "../audit/audit.ts";
-import { callerOf, parametersOf } from "../audit/audit-line.ts";
+import { auditIdentity, parametersOf } from "../audit/audit-line.ts";
 import type { CallObserver } from "./observed-call.ts";
 
-/** Records every call in the audit. */
+/** Records every REST and MCP call in the audit log. */
 export function auditObserver(audit: Audit): CallObserver {
   return {
     needsParameters: true,
@@ -12,7 +12,7 @@ export function auditObserver(audit: Audit): CallObserver {
         requestId,
         surface,
         endpoint,
-        identity: callerOf(identity),
+        identity: auditIdentity(identity),
         address: address(),
         parameters: parametersOf(raw),
         rows,

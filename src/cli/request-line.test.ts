@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FinishedRequest } from "../rest/watch-request.ts";
+import type { FinishedRequest } from "../rest/observe-request.ts";
 import type { Output } from "./command.ts";
 import { requestLine } from "./request-line.ts";
 

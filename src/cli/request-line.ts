@@ -1,5 +1,5 @@
 import { escapeUnprintable } from "../printable.ts";
-import type { FinishedRequest } from "../rest/watch-request.ts";
+import type { FinishedRequest } from "../rest/observe-request.ts";
 import type { Output } from "./command.ts";
 
 const GREEN = "\u001b[32m";

@@ -3,7 +3,7 @@ import { hasErrors, oneLine, type Problem } from "../config/problem.ts";
 import type { LoadedProject, MainConfig } from "../config/project.ts";
 import { openLogger } from "../log/logger.ts";
 import { escapeUnprintable } from "../printable.ts";
-import type { FinishedRequest } from "../rest/watch-request.ts";
+import type { FinishedRequest } from "../rest/observe-request.ts";
 import { applyStrict } from "../service/service.ts";
 import type { Address } from "../serving/open-surfaces.ts";
 import { type ServeOptions, serveProject } from "../serving/serve-project.ts";

@@ -12,8 +12,8 @@ import type { MetricsPage } from "../metrics/open-metrics.ts";
 import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
 import type { Docs } from "./docs.ts";
 import type { LivePages } from "./live-pages.ts";
+import type { RequestObserver } from "./observe-request.ts";
 import type { ResponseCache } from "./response/response-cache.ts";
-import type { RequestWatcher } from "./watch-request.ts";
 
 /** The parts of an open project that REST needs. */
 export interface RestService extends CallServices {
@@ -35,7 +35,7 @@ export interface RestContext extends CallContext {
   readonly tokenExchange: TokenExchange | undefined;
   /** Whether an observer needs the parameters, even if the response is cached. */
   readonly needsParameters: boolean;
-  readonly onRequestEnd: RequestWatcher | undefined;
+  readonly onRequestEnd: RequestObserver | undefined;
   readonly sendsServerTiming: boolean;
   /** Undefined when there is no documentation. */
   readonly docs: Docs | undefined;

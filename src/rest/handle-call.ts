@@ -14,6 +14,7 @@ import type { EndpointExchange, HttpExchange } from "./exchange.ts";
 import { handleRead, requestsRefresh } from "./handle-read.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { negotiationFor } from "./negotiation/negotiate-format.ts";
+import { whenClosed } from "./observe-request.ts";
 import { readParams } from "./read-params/index.ts";
 import { headerValue } from "./read-params/read-headers.ts";
 import type { Target } from "./read-params/target.ts";
@@ -22,14 +23,13 @@ import { type WholeResponse, writtenResponse } from "./response/whole-response.t
 import type { EndpointMatch } from "./route-table.ts";
 import { progressOf, sendFailure } from "./send-failure.ts";
 import { setServerTiming } from "./server-timing.ts";
-import { whenClosed } from "./watch-request.ts";
 
 /** A request for an endpoint. */
 export interface EndpointRequest {
   readonly match: EndpointMatch;
   readonly target: Target;
   readonly exchange: HttpExchange;
-  readonly setWatchedCall: ((call: ObservedCall) => void) | undefined;
+  readonly setObservedCall: ((call: ObservedCall) => void) | undefined;
 }
 
 /** Translates between HTTP and a call to an endpoint. */
@@ -49,7 +49,7 @@ export function handleCall(endpointRequest: EndpointRequest, context: RestContex
     },
     context.now,
   );
-  endpointRequest.setWatchedCall?.(observed);
+  endpointRequest.setObservedCall?.(observed);
   runCall<void>(
     {
       observed,

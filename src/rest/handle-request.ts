@@ -7,10 +7,10 @@ import type { HttpExchange } from "./exchange.ts";
 import { handleCall } from "./handle-call.ts";
 import { redirectToDocs } from "./handle-docs.ts";
 import { enforceHttps, setCorsHeaders } from "./https-and-cors.ts";
+import { observeRequest } from "./observe-request.ts";
 import { splitTarget } from "./read-params/target.ts";
 import type { RouteTable } from "./route-table.ts";
 import { progressOf, sendFailure, sendOptionsResponse } from "./send-failure.ts";
-import { watchRequest } from "./watch-request.ts";
 
 /** The state of the REST surface. A reload replaces it. */
 export interface RestState {
@@ -22,7 +22,7 @@ export interface RestState {
 export function handleRequest(request: IncomingMessage, response: ServerResponse, state: RestState): void {
   const { routes, context } = state;
   const exchange: HttpExchange = { request, response, requestId: requestIdOf(request.headers["x-request-id"]) };
-  const setWatchedCall = context.onRequestEnd && watchRequest(exchange, context.onRequestEnd);
+  const setObservedCall = context.onRequestEnd && observeRequest(exchange, context.onRequestEnd);
   const fail = (error: unknown): void => {
     const failedCall = { requestId: exchange.requestId, endpoint: "", progress: progressOf(response) };
     sendFailure(reportFailure(error, failedCall, context.report), exchange);
@@ -45,7 +45,7 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
         if (method === "HEAD" && match.endpoint.operation.kind === "write") {
           throw new RequestFailure({ kind: "method-not-allowed", allow: ["GET", "OPTIONS"] });
         }
-        handleCall({ match, target, exchange, setWatchedCall }, context);
+        handleCall({ match, target, exchange, setObservedCall }, context);
         return;
       case "other-methods":
         if (method !== "OPTIONS") throw new RequestFailure({ kind: "method-not-allowed", allow: match.allow });

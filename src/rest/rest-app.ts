@@ -9,9 +9,9 @@ import { adminRoutes } from "./handle-admin.ts";
 import { docsRoutes } from "./handle-docs.ts";
 import { handleRequest, type RestState } from "./handle-request.ts";
 import { openLivePages } from "./live-pages.ts";
+import type { RequestObserver } from "./observe-request.ts";
 import { openResponseCache } from "./response/response-cache.ts";
 import { buildRouteTable } from "./route-table.ts";
-import type { RequestWatcher } from "./watch-request.ts";
 
 /** The REST surface of a service. A listener calls `handle`. */
 export interface RestApp extends PausableHandler {
@@ -29,7 +29,7 @@ export interface RestOptions {
   readonly report: Report;
   readonly now: () => Date;
   readonly observers: readonly CallObserver[];
-  readonly onRequestEnd?: RequestWatcher | undefined;
+  readonly onRequestEnd?: RequestObserver | undefined;
   /** Whether the page at /docs updates when the project changes. */
   readonly isLive?: boolean;
   /** `elsewhere`: health and metrics have a listener of their own. By default, only health is served here. */

@@ -3,7 +3,7 @@ import type { LoadedProject, MainConfig, Project } from "../config/project.ts";
 import { type Events, openEvents, type Report } from "../events.ts";
 import { ListenError } from "../http/listen.ts";
 import { CertificateError } from "../http/tls.ts";
-import type { FinishedRequest } from "../rest/watch-request.ts";
+import type { FinishedRequest } from "../rest/observe-request.ts";
 import { type OpenOptions, openService, type Service } from "../service/service.ts";
 import { openMetricsOf, openObservability } from "./observability.ts";
 import { openProjectAudit } from "./open-audit.ts";

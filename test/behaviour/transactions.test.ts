@@ -7,7 +7,7 @@ import { openSocket } from "../socket.ts";
 import { until } from "../until.ts";
 import { bodyFields, INT, mainFile, outcome, route, send } from "./write-project.ts";
 
-/** More work than anybody waits for. */
+/** More work than any test waits for. */
 const ENDLESS = "SELECT sum(a.range * b.range) AS s FROM range(1000000) a, range(1000000) b";
 const WITHOUT = "operation: { transaction: false }\n";
 const ROWS = route("GET /t", "SELECT id FROM t ORDER BY id");

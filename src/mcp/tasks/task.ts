@@ -6,7 +6,7 @@ import type { TaskOrigin } from "./task-slots.ts";
 
 export type TaskState =
   | { readonly kind: "working" }
-  /** `result` is the whole result of the call, even if the tool failed. */
+  /** Includes results with `isError`; `failed` is only for JSON-RPC errors. */
   | { readonly kind: "completed"; readonly result: JsonText }
   | { readonly kind: "failed"; readonly error: RpcError }
   | { readonly kind: "cancelled" };
@@ -34,7 +34,7 @@ export interface TaskStore {
   sweep(now: number): Promise<number>;
 }
 
-/** A task as clients see it: the members of an object, as JSON text without its braces. */
+/** A task as clients see it: the members of a JSON object, without the braces around them. */
 export function taskMembers({ id, createdAt, updatedAt, ttlMs, pollIntervalMs, state }: Task): string {
   const times = `"createdAt":"${isoTime(createdAt)}","lastUpdatedAt":"${isoTime(updatedAt)}"`;
   const head = `"taskId":${JSON.stringify(id)},"status":"${state.kind}",${times}`;

@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { isValid, type Validity, type VectorOf } from "../../../result/chunk.ts";
-import { zeros } from "./load-slab.ts";
 import { LongVector, type VectorBounds } from "./long-vector.ts";
+import { zeros } from "./zeros.ts";
 
 type BytesVector = VectorOf<"bytes">;
 

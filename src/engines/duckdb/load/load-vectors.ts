@@ -2,10 +2,10 @@ import duckdb from "@duckdb/node-bindings";
 import { type Chunk, isValid, type Validity, type Vector, type VectorOf, viewOf } from "../../../result/chunk.ts";
 import type { Column, ColumnType } from "../../../result/column.ts";
 import { loadBignums, loadBits, loadTimesWithZone, loadUuids } from "./load-converted.ts";
-import { zeros } from "./load-slab.ts";
 import { loadStrings } from "./load-strings.ts";
 import { variantFields, variantText } from "./load-variant.ts";
 import { LongVector, type VectorBounds } from "./long-vector.ts";
+import { zeros } from "./zeros.ts";
 
 export interface ChunkBounds extends VectorBounds {
   /** The rows whose values are copied; the other rows are empty. All rows if omitted. */

@@ -7,7 +7,7 @@ import { NEVER_STOPPED } from "../../stop.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { bindValues } from "../session/bind-values.ts";
 
-/** Runs one of Eider's own statements about the database. All its columns must be VARCHAR. */
+/** Runs a statement and returns its rows. All its columns must be VARCHAR. */
 export async function inspect(native: duckdb.Connection, { sql, values }: Statement): Promise<TextRows> {
   const statement = await duckdb.prepare(native, sql);
   try {

@@ -8,13 +8,16 @@ import { inspect } from "./inspect.ts";
 const CREATES_TEMPORARY =
   /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*create\s+(?:or\s+replace\s+)?(?:local\s+)?temp(?:orary)?\b/i;
 
-/** Runs a statement if later ones may need what it creates. Returns whether it succeeded; false if it did not run. */
+/**
+ * Runs a statement if later ones may depend on the table or view that it creates, alters or drops. Returns whether it succeeded;
+ * false if it did not run.
+ */
 export async function rehearse(native: duckdb.Connection, statement: Statement): Promise<boolean> {
   const { sql } = statement;
   if (!CREATES_TEMPORARY.test(sql) && !definesAssumed(sql)) return false;
-  // The values of strings are not known when a project loads. NULL can be converted to any type.
+  // While a project loads, values are samples. A sample string may not convert to the type of a cast; NULL always does.
   const values = statement.values.map((bound) => (bound.type === "VARCHAR" ? { ...bound, value: null } : bound));
-  // Without the optimizer, DuckDB would compute all rows and then discard them.
+  // Plans are made without the optimizer. But without it, DuckDB computes all rows in spite of WITH NO DATA, and then discards them.
   await duckdb.query(native, "PRAGMA enable_optimizer");
   try {
     const error = await runForError(native, { sql: `${sql}\nWITH NO DATA`, values });
@@ -33,9 +36,10 @@ export function runForError(native: duckdb.Connection, statement: Statement): Pr
 
 const CREATES_SCHEMA = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*create\s+schema\b/i;
 
-/** Rehearses statements in order. Returns false if one that did not run may change the columns of a table. */
+/** Rehearses statements in order. Returns false if one was skipped, or failed, that may change the columns of a table. */
 export async function rehearseAll(native: duckdb.Connection, statements: readonly Statement[]): Promise<boolean> {
   for (const statement of statements) {
+    // A schema has no columns.
     if (CREATES_SCHEMA.test(statement.sql) || (await rehearse(native, statement))) continue;
     if (!(await keepsColumns(native, statement))) return false;
   }

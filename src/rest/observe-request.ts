@@ -3,7 +3,7 @@ import { CLIENT_CLOSED } from "../failure-response.ts";
 import type { HttpExchange } from "./exchange.ts";
 
 /** Receives every request when its response has ended, including those that reach no endpoint. */
-export type RequestWatcher = (finished: FinishedRequest) => void;
+export type RequestObserver = (finished: FinishedRequest) => void;
 
 export interface FinishedRequest {
   readonly method: string;
@@ -15,21 +15,21 @@ export interface FinishedRequest {
   readonly call: ObservedCall | undefined;
 }
 
-/** Watches one request. The returned function must be called with the endpoint call that the request starts. */
-export function watchRequest(exchange: HttpExchange, watcher: RequestWatcher): (call: ObservedCall) => void {
+/** Observes one request. If it reaches an endpoint, pass the call to the returned function. */
+export function observeRequest(exchange: HttpExchange, observer: RequestObserver): (call: ObservedCall) => void {
   const { method = "", url = "" } = exchange.request;
   const from = performance.now();
   let call: ObservedCall | undefined;
   whenClosed(exchange, (status) => {
     const [path = ""] = url.split("?", 1);
-    watcher({ method, path, status, ms: performance.now() - from, call });
+    observer({ method, path, status, ms: performance.now() - from, call });
   });
   return (started) => {
     call = started;
   };
 }
 
-/** Reports the status when the response has been sent, or the client has disconnected. */
+/** Calls `onClosed` once: with the status if the whole response was sent, with 499 if the client disconnected before. */
 export function whenClosed({ response }: HttpExchange, onClosed: (status: number) => void): void {
   response.once("close", () => onClosed(response.writableFinished ? response.statusCode : CLIENT_CLOSED));
 }
