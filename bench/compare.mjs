@@ -36,7 +36,7 @@ export async function openContest(file, names) {
 
 /** Runs in the process of a variant. Measures `work(task)`. */
 export function play(work) {
-  // The same setting as in bin/eider.cjs, for every variant.
+  // The same setting as for long reads in src/engines/heap-growth.ts, for every variant.
   v8.setFlagsFromString("--heap-growing-percent=400");
   process.on("message", async (task) => {
     const cpuBefore = process.cpuUsage();

@@ -9,13 +9,7 @@ Promise.resolve()
     const { loadProgram } = require("./load-program.cjs");
     return loadProgram();
   })
-  .then(({ main }) => {
-    // Rows pass through in buffers outside of the heap, which is small. Left alone, V8 then collects the whole heap for every few
-    // megabytes of them; see docs/decisions/0008-heap-growth.md. Set only now: V8 uses no code cache that was made with other flags,
-    // neither that of the program nor that of the modules of Node.js.
-    require("node:v8").setFlagsFromString("--heap-growing-percent=400");
-    return main(process.argv.slice(2));
-  })
+  .then(({ main }) => main(process.argv.slice(2)))
   .catch((error) => {
     console.error("eider: this is a mistake of Eider itself, please report it with these lines");
     console.error(error instanceof Error ? error.stack : error);

@@ -1,6 +1,7 @@
 import { tmpdir } from "node:os";
 import type { Input, Output, Runtime } from "./cli/command.ts";
 import { runCommandLine } from "./cli/run.ts";
+import { controlHeapGrowth } from "./engines/heap-growth.ts";
 
 /** The real process as a Runtime. Only this file uses `process`. */
 export function processRuntime(): Runtime {
@@ -24,6 +25,8 @@ export function processRuntime(): Runtime {
 }
 
 export async function main(args: readonly string[]): Promise<void> {
+  // Not earlier: V8 uses no code cache that was made with other flags, neither that of the program nor that of Node.js.
+  controlHeapGrowth();
   // A closed pipe (`eider check | head`) must not print a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   const runtime = processRuntime();

@@ -137,6 +137,7 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   [/^(lz4-napi|@bokuweb\/zstd-wasm)$/, /^src\/formats\/arrow\//],
   [/^chokidar$/, /^src\/serving\/watch-files\.ts$/],
   [/^node:os$/, /^src\/main\.ts$/],
+  [/^node:v8$/, /^src\/engines\/heap-growth\.ts$/],
   // A long text is matched on a thread of its own.
   [/^node:(worker_threads|module)$/, /^src\/params\/validators\/regex-thread\.ts$/],
   [/^node:util$/, /^src\/((cli|rest\/response|serving)\/|config\/env-file\.ts$)/],

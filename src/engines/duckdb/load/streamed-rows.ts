@@ -1,6 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../../failure.ts";
 import type { Chunk } from "../../../result/chunk.ts";
+import { beginLongRead } from "../../heap-growth.ts";
 import type { Rows } from "../../rows.ts";
 import type { Session } from "../session/session.ts";
 import { type HeldOptions, openWindowLoader, type Pieces } from "./held-rows.ts";
@@ -25,6 +26,8 @@ export interface StreamOptions extends HeldOptions {
 const FULL_CHUNK = duckdb.vector_size();
 /** How many chunks are fetched at once while other queries wait for a slot. */
 const CHUNKS_PER_TURN = 8;
+/** A read of so many chunks is long: its buffers may fill the heap before it ends. */
+const LONG_READ_CHUNKS = 4;
 
 /** Rows of a query that still runs. The session has an open transaction, which ends with the rows. */
 export async function streamRows(session: Session, result: duckdb.Result, options: StreamOptions): Promise<Rows> {
@@ -34,12 +37,15 @@ export async function streamRows(session: Session, result: duckdb.Result, option
   const ahead: (Chunk | LongRows)[] = [];
   let pieces: Pieces | undefined;
   let atEnd = false;
+  let fetches = 0;
+  let endLongRead: (() => void) | undefined;
   let fetching: Promise<unknown> | undefined;
 
   /** Fetches until `count` chunks are loaded or none is left. */
   async function fetchAhead(count: number): Promise<void> {
     while (!atEnd && ahead.length < count) {
       const native = loader.isFull() ? undefined : await session.fetch(result);
+      if (++fetches === LONG_READ_CHUNKS) endLongRead = beginLongRead();
       const chunk = native === undefined ? undefined : loader.load(native);
       if (chunk !== undefined) ahead.push(chunk);
       else if (native === undefined) await finish();
@@ -49,6 +55,7 @@ export async function streamRows(session: Session, result: duckdb.Result, option
   async function finish(): Promise<void> {
     if (!loader.isFull() && (await session.hasStreamFailed())) throw new StreamFailed();
     atEnd = true;
+    endLongRead?.();
     await session.end();
   }
 
@@ -97,6 +104,7 @@ export async function streamRows(session: Session, result: duckdb.Result, option
       ahead.length = 0;
       pieces = undefined;
       atEnd = true;
+      endLongRead?.();
       await session.end();
     },
   };
