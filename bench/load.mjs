@@ -1,10 +1,20 @@
 // Shared by the benchmarks: child processes with their CPU time and memory, and a small HTTP load generator.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import duckdb from "@duckdb/node-bindings";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
@@ -16,6 +26,18 @@ export function folderOf(files) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
   }
+  return folder;
+}
+
+/** An `extension_directory` for DuckDB with an extension from EIDER_TEST_EXTENSIONS, a folder of extension files. */
+export function extensionFolder(name) {
+  const file = `${name}.duckdb_extension`;
+  const given = join(process.env.EIDER_TEST_EXTENSIONS ?? "", file);
+  if (!existsSync(given)) throw new Error(`EIDER_TEST_EXTENSIONS names no folder with ${file}`);
+  const folder = folderOf({});
+  const place = join(folder, duckdb.library_version(), `linux_${process.arch === "x64" ? "amd64" : process.arch}`);
+  mkdirSync(place, { recursive: true });
+  copyFileSync(given, join(place, file));
   return folder;
 }
 

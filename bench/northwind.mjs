@@ -1,23 +1,14 @@
 // A shop in an SQLite file under a mixed load of 30 clients: lists, single products, filtered pages, orders as Arrow, customers,
 // `tools/list`, health checks and unknown paths. Prints requests/s, CPU per request and memory.
 //   npm run build && EIDER_TEST_EXTENSIONS=<folder with sqlite_scanner.duckdb_extension> node bench/northwind.mjs
-import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import duckdb from "@duckdb/node-bindings";
-import { folderOf, median, memoryOf, startBoth } from "./load.mjs";
+import { extensionFolder, folderOf, median, memoryOf, startBoth } from "./load.mjs";
 
 const CLIENTS = 30;
 const SECONDS = Number(process.env.EIDER_BENCH_SECONDS ?? 20);
-const NAME = "sqlite_scanner.duckdb_extension";
-const given = join(process.env.EIDER_TEST_EXTENSIONS ?? "", NAME);
-if (!existsSync(given)) throw new Error(`EIDER_TEST_EXTENSIONS names no folder with ${NAME}`);
-
-/** As in DuckDB's own `extension_directory`. */
-const extensions = folderOf({});
-const place = join(extensions, duckdb.library_version(), `linux_${process.arch === "x64" ? "amd64" : process.arch}`);
-mkdirSync(place, { recursive: true });
-copyFileSync(given, join(place, NAME));
+const extensions = extensionFolder("sqlite_scanner");
 
 const field = (name, type, place = "query") =>
   `  - { field-name: ${name}, field-in: ${place}, ${place === "path" ? "required: true, " : ""}validators: [{ type: ${type} }] }\n`;

@@ -19,6 +19,7 @@ import { memoryOf } from "./database/memory-use.ts";
 import { openDuckDbConnections } from "./database/open-connections.ts";
 import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
 import { openReplacedFiles } from "./database/replaced-files.ts";
+import { openServerSettings } from "./database/server-settings.ts";
 import { openSqliteFiles } from "./database/sqlite-files.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { findUserFunctions } from "./functions/user-functions.ts";
@@ -81,6 +82,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     database,
     configuration,
     settings,
+    serverSettings: openServerSettings({ ...options, definitions: options.connections }),
     definitions: options.connections,
     mask,
     slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),

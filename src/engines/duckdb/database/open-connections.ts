@@ -12,6 +12,7 @@ import { remoteLiteralMacros } from "../session/macros.ts";
 import { forSession, type SessionSettings } from "../session/session-settings.ts";
 import type { Slots } from "../session/slots.ts";
 import type { ConfigurationLock } from "./configuration-lock.ts";
+import type { ServerSettings } from "./server-settings.ts";
 
 /** The configured connections: each runs its `init` once, before its first use. */
 export interface DuckDbConnections {
@@ -31,6 +32,7 @@ export interface DuckDbConnectionsOptions {
   readonly database: duckdb.Database;
   readonly definitions: readonly ConnectionDefinition[];
   readonly settings: SessionSettings;
+  readonly serverSettings: ServerSettings;
   readonly mask: Mask;
   /** Not the query slots, because an `init` may wait long for a server. */
   readonly slots: Slots;
@@ -54,6 +56,7 @@ export function openDuckDbConnections({
   database,
   definitions,
   settings,
+  serverSettings,
   mask,
   slots,
   onOpening,
@@ -134,6 +137,7 @@ export function openDuckDbConnections({
     for (let index = 0; index < statements.count; index++) {
       const statement = await statements.prepare(index);
       type = duckdb.prepared_statement_type(statement);
+      if (type === duckdb.StatementType.ATTACH) await serverSettings.apply(native, sql);
       await duckdb.execute_prepared(statement);
       duckdb.destroy_prepare_sync(statement);
       if (type === duckdb.StatementType.SET) settings.add(sql, index);

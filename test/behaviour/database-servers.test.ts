@@ -1,0 +1,154 @@
+import { expect } from "vitest";
+import { extensionDirectory, missingExtensions } from "../extensions.ts";
+import { missingMariaDb, sharedMariaDb } from "../mariadb.ts";
+import { testNeeding } from "../needing.ts";
+import { missingPostgres, sharedPostgres } from "../postgres.ts";
+import { type Files, serviceFrom, type TestService } from "../service.ts";
+
+const postgres = sharedPostgres();
+const mariaDb = sharedMariaDb();
+const withPostgres = testNeeding(missingPostgres, missingExtensions("postgres_scanner"));
+const withMariaDb = testNeeding(missingMariaDb, missingExtensions("mysql_scanner"));
+
+const QUERIES = 8;
+/** Each row names the session of the server that returned it. */
+const sessionsView = (session: string): string => `CREATE VIEW sessions AS SELECT id, ${session} AS session FROM t`;
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+function mainFile(extension: string, connection: string): Files {
+  return {
+    "eider.yaml": `duckdb: { extension_directory: '${extensionDirectory(extension)}' }
+limits: { max-concurrent-queries: ${QUERIES} }
+connections: { crm: ${connection} }
+`,
+  };
+}
+
+const READS: Files = {
+  "session.yaml": `url-path: /session
+template-source: session.sql
+connection: crm
+with-pagination: false
+request: [{ field-name: id, field-in: query, required: true, validators: [{ type: int }] }]
+`,
+  "session.sql": "SELECT session FROM crm.sessions WHERE id = {{params.id}}",
+  "settings.yaml": "url-path: /settings\ntemplate-source: settings.sql\nconnection: crm\nwith-pagination: false\n",
+  "settings.sql": `SELECT name, value FROM duckdb_settings()
+WHERE name IN ('pg_pool_max_connections', 'pg_use_ctid_scan', 'mysql_pool_size') ORDER BY name`,
+};
+
+/** Endpoints that each change rows by one statement. */
+function writes(statements: Readonly<Record<string, string>>): Files {
+  return Object.fromEntries(
+    Object.entries(statements).flatMap(([name, sql]) => [
+      [`${name}.yaml`, `url-path: /${name}\nmethod: POST\ntemplate-source: ${name}.sql\nconnection: crm\n`],
+      [`${name}.sql`, sql],
+    ]),
+  );
+}
+
+/** How many sessions of the server return the rows of 400 requests by 32 clients. */
+async function countSessions(service: TestService): Promise<number> {
+  const sessions = new Set<unknown>();
+  let sent = 0;
+  const client = async (): Promise<void> => {
+    while (sent < 400) {
+      const rows = await service.json(`/session?id=${(sent++ % 100) + 1}`);
+      sessions.add(JSON.stringify(rows));
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, client));
+  return sessions.size;
+}
+
+async function postgresTables(): Promise<string> {
+  const server = await postgres();
+  const dsn = await server.createDatabase();
+  await server.sql(dsn, "CREATE TABLE t AS SELECT i AS id FROM generate_series(1, 100) i");
+  await server.sql(dsn, sessionsView("pg_backend_pid()"));
+  return dsn;
+}
+
+withPostgres("many requests share a few sessions of Postgres", async () => {
+  const init = `{ init: "LOAD postgres; ATTACH ${quoted(await postgresTables())} AS crm (TYPE postgres)" }`;
+  await using service = await serviceFrom({ ...mainFile("postgres_scanner", init.replaceAll("\\", "\\\\")), ...READS });
+  expect(await countSessions(service)).toBeLessThanOrEqual(QUERIES * 2);
+});
+
+withPostgres(
+  "the settings come before ATTACH, also if that loads the extension, and an init can change them",
+  async () => {
+    const dsn = (await postgresTables()).replaceAll("\\", "\\\\");
+    for (const [statements, ctid] of [
+      ["", "false"],
+      ["LOAD postgres; SET GLOBAL pg_use_ctid_scan = true; ", "true"],
+    ] as const) {
+      const init = `{ init: "${statements}ATTACH ${quoted(dsn)} AS crm (TYPE postgres)" }`;
+      await using service = await serviceFrom({ ...mainFile("postgres_scanner", init), ...READS });
+      expect(await service.json("/settings")).toEqual([
+        { name: "pg_pool_max_connections", value: String(QUERIES * 2) },
+        { name: "pg_use_ctid_scan", value: ctid },
+      ]);
+    }
+  },
+);
+
+withMariaDb("many requests share a few sessions of MariaDB", async () => {
+  const server = await mariaDb();
+  const database = await server.createDatabase();
+  await server.sql(database, "CREATE TABLE t AS SELECT seq AS id FROM seq_1_to_100");
+  await server.sql(database, sessionsView("CONNECTION_ID()"));
+  const connection = `{ type: mysql, host: 127.0.0.1, port: ${server.port}, user: root, database: ${database} }`;
+  await using service = await serviceFrom({ ...mainFile("mysql_scanner", connection), ...READS });
+  expect(await countSessions(service)).toBeLessThanOrEqual(QUERIES * 2);
+  expect(await service.json("/settings")).toEqual([{ name: "mysql_pool_size", value: String(QUERIES * 2) }]);
+});
+
+const CLIENTS = 16;
+const TIMES = 5;
+
+/** How often each status was returned to clients that write at the same time. */
+async function statusesOf(service: TestService, path: string): Promise<Record<number, number>> {
+  const counts: Record<number, number> = {};
+  const client = async (): Promise<void> => {
+    for (let time = 0; time < TIMES; time++) {
+      const { status } = await service.request(path, { method: "POST" });
+      counts[status] = (counts[status] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  return counts;
+}
+
+withPostgres("clients that change one row of Postgres at the same time: none fails, no change is lost", async () => {
+  const server = await postgres();
+  const dsn = await server.createDatabase();
+  await server.sql(dsn, "CREATE TABLE counter AS SELECT 1 AS id, 0 AS n");
+  const init = `{ init: "LOAD postgres; ATTACH ${quoted(dsn)} AS crm (TYPE postgres)" }`.replaceAll("\\", "\\\\");
+  const updates = {
+    update: "UPDATE crm.counter SET n = n + 1 WHERE id = 1",
+    execute: "CALL postgres_execute('crm', 'UPDATE counter SET n = n + 1 WHERE id = 1')",
+  };
+  await using service = await serviceFrom({ ...mainFile("postgres_scanner", init), ...writes(updates) });
+  for (const [index, name] of Object.keys(updates).entries()) {
+    expect(await statusesOf(service, `/${name}`)).toEqual({ 200: CLIENTS * TIMES });
+    expect(await server.sql(dsn, "SELECT n FROM counter")).toBe(String(CLIENTS * TIMES * (index + 1)));
+  }
+});
+
+withMariaDb("clients that change one row of MariaDB at the same time: none fails, no change is lost", async () => {
+  const server = await mariaDb();
+  const database = await server.createDatabase();
+  await server.sql(database, "CREATE TABLE counter (id INT PRIMARY KEY, n INT); INSERT INTO counter VALUES (1, 0)");
+  const connection = `{ type: mysql, host: 127.0.0.1, port: ${server.port}, user: root, database: ${database} }`;
+  const updates = {
+    update: "UPDATE crm.counter SET n = n + 1 WHERE id = 1",
+    execute: "CALL mysql_execute('crm', 'UPDATE counter SET n = n + 1 WHERE id = 1')",
+  };
+  await using service = await serviceFrom({ ...mainFile("mysql_scanner", connection), ...writes(updates) });
+  for (const [index, name] of Object.keys(updates).entries()) {
+    expect(await statusesOf(service, `/${name}`)).toEqual({ 200: CLIENTS * TIMES });
+    expect(await server.sql(database, "SELECT n FROM counter")).toBe(String(CLIENTS * TIMES * (index + 1)));
+  }
+});
