@@ -13,7 +13,7 @@ const extensions = extensionFolder("postgres_scanner");
 const postgres = await startPostgres();
 await fill();
 
-const DEFAULTS = "SET GLOBAL pg_pool_max_connections = 4; SET GLOBAL pg_use_ctid_scan = true; ";
+const DEFAULTS = "SET GLOBAL pg_pool_max_connections = 4; SET GLOBAL pg_pages_per_task = 1000; ";
 const startWith = (settings) =>
   startEider(
     folderOf({

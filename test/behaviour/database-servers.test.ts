@@ -35,7 +35,7 @@ request: [{ field-name: id, field-in: query, required: true, validators: [{ type
   "session.sql": "SELECT session FROM crm.sessions WHERE id = {{params.id}}",
   "settings.yaml": "url-path: /settings\ntemplate-source: settings.sql\nconnection: crm\nwith-pagination: false\n",
   "settings.sql": `SELECT name, value FROM duckdb_settings()
-WHERE name IN ('pg_pool_max_connections', 'pg_use_ctid_scan', 'mysql_pool_size') ORDER BY name`,
+WHERE name IN ('pg_pool_max_connections', 'pg_pages_per_task', 'mysql_pool_size') ORDER BY name`,
 };
 
 /** Endpoints that each change rows by one statement. */
@@ -80,15 +80,15 @@ withPostgres(
   "the settings come before ATTACH, also if that loads the extension, and an init can change them",
   async () => {
     const dsn = (await postgresTables()).replaceAll("\\", "\\\\");
-    for (const [statements, ctid] of [
-      ["", "false"],
-      ["LOAD postgres; SET GLOBAL pg_use_ctid_scan = true; ", "true"],
+    for (const [statements, pages] of [
+      ["", "1000000000"],
+      ["LOAD postgres; SET GLOBAL pg_pages_per_task = 2000; ", "2000"],
     ] as const) {
       const init = `{ init: "${statements}ATTACH ${quoted(dsn)} AS crm (TYPE postgres)" }`;
       await using service = await serviceFrom({ ...mainFile("postgres_scanner", init), ...READS });
       expect(await service.json("/settings")).toEqual([
+        { name: "pg_pages_per_task", value: pages },
         { name: "pg_pool_max_connections", value: String(QUERIES * 2) },
-        { name: "pg_use_ctid_scan", value: ctid },
       ]);
     }
   },

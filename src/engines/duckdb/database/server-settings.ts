@@ -30,8 +30,8 @@ export function openServerSettings({ definitions, maxConcurrentQueries }: Server
     {
       pattern: /postgres/i,
       extension: "postgres_scanner",
-      // One statement for a look-up by key, instead of one for every 1,000 pages of the table.
-      settings: { pg_pool_max_connections: sessions, pg_use_ctid_scan: "false" },
+      // One statement for each table, instead of one for every 1,000 of its pages.
+      settings: { pg_pool_max_connections: sessions, pg_pages_per_task: "1000000000" },
     },
     { pattern: /mysql/i, extension: "mysql_scanner", settings: { mysql_pool_size: sessions } },
   ];
