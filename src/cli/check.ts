@@ -1,6 +1,7 @@
 import { loadProject } from "../config/load-project.ts";
 import { hasErrors, oneLine, type Problem, sortProblems } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
+import { adviceOn } from "../endpoint/advice.ts";
 import { escapeUnprintable, escapeUnprintableInLines } from "../printable.ts";
 import { applyStrict, type OpenedService, openService } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
@@ -72,8 +73,14 @@ export async function openForCheck(
   { temporary, self, env }: Pick<Runtime, "temporary" | "self" | "env">,
 ): Promise<OpenedService> {
   const opened = await openService(project, { report: () => {}, connect, temporary, self, env, purpose: "check" });
-  await opened.service?.close();
-  return opened;
+  const { service } = opened;
+  if (service === undefined) return opened;
+  try {
+    const advice = await Promise.all(service.endpoints.map((endpoint) => adviceOn(endpoint, service.engine)));
+    return { ...opened, problems: [...opened.problems, ...advice.flat()] };
+  } finally {
+    await service.close();
+  }
 }
 
 function exitCodeOf({ problems, unreachable }: CheckResult): ExitCode {

@@ -54,6 +54,17 @@ export interface Change {
 }
 
 /** Rows of a statement whose columns are all VARCHAR: cast other types. */
+/** A large table of a database server that a query reads as a whole, because the engine processes its rows itself. */
+export interface LargeScan {
+  /** The kind of the server, as in messages. */
+  readonly server: string;
+  readonly table: string;
+  /** As estimated. */
+  readonly rows: number;
+  /** What the engine does with the rows, after "the engine". */
+  readonly cause: string;
+}
+
 export type TextRows = readonly (readonly (string | null)[])[];
 
 /** The part of AbortSignal that Eider needs. A real AbortSignal costs several times as much per call. */
@@ -153,6 +164,8 @@ export interface Engine {
    * Empty for a statement without rows. Undefined if unknown: a table is missing, or the columns depend on the data.
    */
   describe(statements: readonly Statement[]): Promise<readonly Column[] | undefined>;
+  /** The tables of database servers that a query would read as a whole. None if that is unknown. Runs nothing. */
+  largeScans(statements: readonly Statement[]): Promise<readonly LargeScan[]>;
   /**
    * The current macros and views of the main and attached databases, and which of the `called` functions (lower case) exist but
    * are unknown to the dialect.

@@ -3,6 +3,7 @@ import { extensionDirectory, missingExtensions } from "../extensions.ts";
 import { missingMariaDb, sharedMariaDb } from "../mariadb.ts";
 import { testNeeding } from "../needing.ts";
 import { missingPostgres, sharedPostgres } from "../postgres.ts";
+import { runHere } from "../process/program.ts";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
 
 const postgres = sharedPostgres();
@@ -151,4 +152,55 @@ withMariaDb("clients that change one row of MariaDB at the same time: none fails
     expect(await statusesOf(service, `/${name}`)).toEqual({ 200: CLIENTS * TIMES });
     expect(await server.sql(database, "SELECT n FROM counter")).toBe(String(CLIENTS * TIMES * (index + 1)));
   }
+});
+
+withPostgres("check: large tables that DuckDB reads as a whole", async () => {
+  const server = await postgres();
+  const dsn = await server.createDatabase();
+  await server.sql(dsn, "CREATE TABLE large AS SELECT i AS id, 'name ' || i AS name FROM generate_series(1, 200000) i");
+  await server.sql(dsn, "CREATE TABLE small AS SELECT i AS id, 'name ' || i AS name FROM generate_series(1, 100) i");
+  await server.sql(dsn, "ANALYZE");
+  const queries = {
+    aggregate: "SELECT count(*) AS n FROM crm.large",
+    filter: "SELECT name FROM crm.large\nWHERE upper(name) = '{{{params.name}}}'",
+    join: "SELECT name FROM crm.small JOIN crm.large USING (name)",
+    "look-up": "SELECT name FROM crm.large WHERE id = {{params.id}}",
+    optional:
+      "SELECT name FROM crm.large WHERE true {{#params.id}} AND id = {{params.id}} {{/params.id}} ORDER BY name",
+    page: "SELECT name FROM crm.large",
+    remote: "FROM postgres_query('crm', 'SELECT count(*) AS n FROM large')",
+    small: "SELECT name FROM crm.small ORDER BY name",
+    sort: "SELECT name FROM\n  crm.large ORDER BY id LIMIT 10",
+  };
+  const field = (name: string, type: string): string =>
+    `  - { field-name: ${name}, field-in: query, validators: [{ type: ${type} }] }\n`;
+  const endpoint = ([name, sql]: readonly [string, string]) => [
+    [
+      `${name}.yaml`,
+      `url-path: /${name}\ntemplate-source: ${name}.sql\nconnection: crm\nrequest:\n${field("id", "int")}${field("name", "string")}`,
+    ],
+    [`${name}.sql`, sql],
+  ];
+  const init = `{ init: "LOAD postgres; ATTACH ${quoted(dsn)} AS crm (TYPE postgres)" }`.replaceAll("\\", "\\\\");
+  const files = Object.fromEntries(Object.entries(queries).flatMap(endpoint)) as Files;
+  const { code, stdout, stderr } = await runHere(
+    { ...mainFile("postgres_scanner", init), ...files },
+    { args: ["check"] },
+  );
+  const warning = (place: string, cause: string, note = ""): string =>
+    `${place}: warning: each request${note} reads about N rows of 'large' from Postgres, because DuckDB ${cause} itself; ` +
+    "let Postgres run the query (postgres_query, with sql_literal around values), or cache it";
+  expect(
+    stderr
+      .replaceAll(/about [\d,]+ rows/g, "about N rows")
+      .trimEnd()
+      .split("\n"),
+  ).toEqual([
+    warning("aggregate.sql:1:31", "aggregates them"),
+    warning("filter.sql:1:22", "evaluates (upper(name) = 'a')"),
+    warning("join.sql:1:37", "joins them"),
+    warning("optional.sql:1:22", "sorts them", " if not all of its parameters are set"),
+    warning("sort.sql:2:7", "sorts and limits them"),
+  ]);
+  expect([code, stdout]).toEqual([0, "9 endpoints, no errors, 5 warnings\n"]);
 });

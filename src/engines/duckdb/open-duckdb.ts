@@ -115,6 +115,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     openCancellation,
     onCheckpointFailed,
   });
+  const attachesServer = options.connections.some(({ init }) => /postgres|mysql/i.test(init ?? ""));
   const active = new Set<Cancellation>();
   let closing: Promise<void> | undefined;
   let assumedCatalog: Promise<boolean> | undefined;
@@ -220,6 +221,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     lock: configuration.lock,
     plan: planner.plan,
     describe: planner.describe,
+    largeScans: (statements) => (attachesServer ? planner.largeScans(statements) : Promise.resolve([])),
     async assumeTable(table, statements) {
       assumedCatalog ??= attach(ATTACH_ASSUMED).then(
         () => true,

@@ -3,13 +3,21 @@ import { RequestFailure } from "../../../failure.ts";
 import type { Column } from "../../../result/column.ts";
 import type { Mask } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { AssumedColumn, AssumedTable, EngineOptions, StatementProblem, TextRows } from "../../engine.ts";
+import type {
+  AssumedColumn,
+  AssumedTable,
+  EngineOptions,
+  LargeScan,
+  StatementProblem,
+  TextRows,
+} from "../../engine.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
 import { assume } from "./assume.ts";
 import { type AssumedTables, openAssumedTables } from "./assumed-tables.ts";
 import { type CsvColumns, openCsvColumns } from "./csv-columns.ts";
 import { describeStatement } from "./describe.ts";
 import { inspect } from "./inspect.ts";
+import { largeScansIn } from "./large-scans.ts";
 import { parseStatement, planStatement } from "./plan-statement.ts";
 import { rehearse, rehearseAll } from "./rehearse.ts";
 
@@ -20,6 +28,7 @@ export interface Planner {
   describe(statements: readonly Statement[]): Promise<readonly Column[] | undefined>;
   /** See `Engine.assumeTable`. The catalog of assumed tables must be attached. */
   assume(table: AssumedTable, statements: readonly Statement[]): Promise<readonly AssumedColumn[] | undefined>;
+  largeScans(statements: readonly Statement[]): Promise<readonly LargeScan[]>;
   parse(sql: string): Promise<StatementProblem | undefined>;
   /** Runs one of Eider's own statements about the database. All columns must be VARCHAR. */
   inspect(statement: Statement): Promise<TextRows>;
@@ -103,6 +112,10 @@ export function openPlanner({ database, settings, mask, macros, fileIdentity }: 
       const run = statements.length > 1 ? onOwnConnection : onConnection;
       return track(assumed.inTurn(() => run((native) => assume(native, { table, statements, assumed }))));
     },
+    largeScans: ([statement, ...others]) =>
+      statement === undefined || others.length > 0
+        ? Promise.resolve([])
+        : track(onOwnConnection((native) => findLargeScans(native, statement))),
     parse: (sql) => track(findProblem((native) => parseStatement(native, sql))),
     inspect: (statement) => track(onConnection((native) => inspect(native, statement))),
     async close() {
@@ -111,6 +124,14 @@ export function openPlanner({ database, settings, mask, macros, fileIdentity }: 
       for (const { native } of idle.splice(0)) duckdb.disconnect_sync(native);
     },
   };
+}
+
+/** Only the optimizer decides what a server is asked for. */
+async function findLargeScans(native: duckdb.Connection, { sql, values }: Statement): Promise<readonly LargeScan[]> {
+  await duckdb.query(native, "PRAGMA enable_optimizer");
+  // A statement that cannot be explained reads no tables.
+  const rows = await inspect(native, { sql: `EXPLAIN (FORMAT json) ${sql}`, values }).catch((): TextRows => []);
+  return largeScansIn(rows[0]?.[1] ?? "[]");
 }
 
 /** Plans with the assumed tables. Positions and names in the problem are those of the original statements. */
