@@ -131,7 +131,7 @@ function failure(problems: readonly Problem[]): Pick<CheckedRendering, "problems
 }
 
 async function checkSample(check: TemplateCheck, sample: Sample): Promise<Problem | undefined> {
-  const { engine, depth } = check;
+  const { engine, depth, endpoint } = check;
   const rendered = renderSample(check, sampleLookup(sample));
   if (depth === "parse") {
     for (const [index, { sql }] of rendered.statements.entries()) {
@@ -140,7 +140,9 @@ async function checkSample(check: TemplateCheck, sample: Sample): Promise<Proble
     }
     return undefined;
   }
-  const problem = await engine.plan(rendered.statements);
+  const planned = await engine.plan(rendered.statements);
+  const isOneTransaction = endpoint.operation.kind === "write" && endpoint.operation.transaction;
+  const problem = planned ?? (isOneTransaction ? await engine.transactionProblem(rendered.statements) : undefined);
   if (problem === undefined || problem.kind === "other") return undefined;
   if (problem.kind === "parameter") return misplacedValueProblem(check, sample, problem, rendered);
   return databaseProblem(check, problem, rendered.origin(problem.statement, problem.offset ?? 0));

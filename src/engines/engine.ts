@@ -189,6 +189,8 @@ export interface Engine {
   writeOnce(write: Write, once: WriteOnce): Promise<WriteOnceResult>;
   /** Where a write that runs one of these lists of statements can keep its records. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
+  /** Why these statements cannot run in one transaction, as far as their text shows. Undefined: no problem. */
+  transactionProblem(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
   /**
    * Runs statements one after the other in one transaction, which is committed when `work` resolves and rolled back when it
    * rejects. On a conflict, it retries from the beginning. Rejects with a RequestFailure, or with what `work` threw.

@@ -73,23 +73,40 @@ describe("an attached file database", () => {
     ]);
   });
 
-  test("two databases in one transaction: the error of DuckDB, nothing is written, and the next one works", async () => {
+  const TWO = {
+    "eider.yaml":
+      "connections:\n  one: { init: \"ATTACH ':memory:' AS one; CREATE TABLE one.t (id INTEGER)\" }\n  two: { init: \"ATTACH ':memory:' AS two; CREATE TABLE two.t (id INTEGER)\" }\nlimits: { max-concurrent-queries: 1 }\n",
+  };
+  const both = (yaml: string): Files =>
+    over("one, two", route("PUT /both", "INSERT INTO one.t VALUES (2);\nINSERT INTO two.t VALUES (2)", yaml));
+
+  test("two databases in one transaction: a problem at load", async () => {
+    expect(await problemsFrom({ ...TWO, ...both("") })).toEqual([
+      "put-both.sql:2:1: one transaction cannot change two databases, and this template changes 'one' and 'two'; write two endpoints, or let each statement commit by itself: operation: { transaction: false }",
+    ]);
+  });
+
+  test("two databases, each statement in its own transaction", async () => {
     await using service = await serviceFrom({
-      "eider.yaml":
-        "connections:\n  one: { init: \"ATTACH ':memory:' AS one; CREATE TABLE one.t (id INTEGER)\" }\n  two: { init: \"ATTACH ':memory:' AS two; CREATE TABLE two.t (id INTEGER)\" }\nlimits: { max-concurrent-queries: 1 }\n",
-      ...over("one, two", route("POST /both", "INSERT INTO one.t VALUES (1); INSERT INTO two.t VALUES (1)")),
-      ...over(
-        "one, two",
-        route(
-          "PUT /both",
-          "INSERT INTO one.t VALUES (2); INSERT INTO two.t VALUES (2)",
-          "operation: { transaction: false }\n",
-        ),
-      ),
+      ...TWO,
+      ...both("operation: { transaction: false }\n"),
       ...over(
         "one, two",
         route("GET /both", "SELECT one.t.id AS one, two.t.id AS two FROM one.t FULL JOIN two.t ON true"),
       ),
+    });
+    expect(await outcome(service, "PUT /both")).toEqual([200, { rows_affected: 2 }]);
+    expect(await service.json("/both")).toEqual([{ one: 2, two: 2 }]);
+  });
+
+  test("two databases that the text does not show: the error of DuckDB, nothing is written, and the next one works", async () => {
+    const init =
+      "ATTACH ':memory:' AS one; CREATE TABLE one.t (id INTEGER); CREATE TABLE mine (id INTEGER); SET search_path = 'memory,one'";
+    await using service = await serviceFrom({
+      "eider.yaml": `connections:\n  one: { init: "${init}" }\nlimits: { max-concurrent-queries: 1 }\n`,
+      ...over("one", route("POST /both", "INSERT INTO mine VALUES (1); INSERT INTO t VALUES (1)")),
+      ...over("one", route("PUT /mine", "INSERT INTO mine VALUES (2)")),
+      ...over("one", route("GET /both", "SELECT mine.id AS mine, t.id AS other FROM mine FULL JOIN t ON true")),
     });
     for (let time = 0; time < 3; time++) {
       expect(await outcome(service, "POST /both")).toEqual([
@@ -98,8 +115,8 @@ describe("an attached file database", () => {
       ]);
     }
     expect(await service.json("/both")).toEqual([]);
-    expect(await outcome(service, "PUT /both")).toEqual([200, { rows_affected: 2 }]);
-    expect(await service.json("/both")).toEqual([{ one: 2, two: 2 }]);
+    expect(await outcome(service, "PUT /mine")).toEqual([200, { rows_affected: 1 }]);
+    expect(await service.json("/both")).toEqual([{ mine: 2, other: null }]);
   });
 });
 

@@ -248,6 +248,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         runOnce(change, once, { session, versions, serializer, databases, invalidateNames, records }),
       ),
     recordStore: databases.recordStore,
+    transactionProblem: databases.transactionProblem,
     async change(change, work) {
       const setup = mayLoseOrder(settings.statements()) ? [{ sql: KEEP_ORDER, values: [] }] : [];
       const unwrap = await inSession(change, "read", (session, { toFailure }) =>

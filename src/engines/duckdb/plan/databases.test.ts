@@ -85,3 +85,31 @@ describe("where the record of a write is kept", () => {
     );
   });
 });
+
+describe("a transaction that changes two databases", () => {
+  test.each<[readonly string[], number, string, string]>([
+    [["INSERT INTO file.t VALUES (1)", "DELETE FROM other.t"], 1, "file", "other"],
+    [["INSERT INTO t VALUES (1)", "SELECT 1", "UPDATE file.t SET i = 1"], 2, "memory", "file"],
+    [["CREATE TABLE own.x (i INTEGER)", "INSERT INTO file.t VALUES (1)"], 1, "memory", "file"],
+  ])("%j", async (texts, at, first, second) => {
+    expect(await t.engine.transactionProblem(texts.map((sql) => statement(sql)))).toEqual({
+      kind: "syntax",
+      message: `one transaction cannot change two databases, and this template changes '${first}' and '${second}'; write two endpoints, or let each statement commit by itself: operation: { transaction: false }`,
+      statement: at,
+      offset: undefined,
+    });
+  });
+
+  test.each<[string, readonly string[]]>([
+    ["one", ["INSERT INTO file.t VALUES (1)", "DELETE FROM FILE.main.t"]],
+    ["reads of another", ["INSERT INTO file.t SELECT * FROM other.t", "SELECT * FROM t"]],
+    ["temporary tables", ["CREATE TEMP TABLE x AS SELECT 1", "INSERT INTO x VALUES (2)", "INSERT INTO file.t FROM x"]],
+    ["SQL for another database", ["CALL postgres_execute('pg', 'DELETE FROM t')", "INSERT INTO t VALUES (1)"]],
+    [
+      "names that mean something else by then",
+      ["USE other", "INSERT INTO t VALUES (1)", "INSERT INTO other.t VALUES (1)"],
+    ],
+  ])("none: %s", async (_, texts) => {
+    expect(await t.engine.transactionProblem(texts.map((sql) => statement(sql)))).toBeUndefined();
+  });
+});

@@ -2,7 +2,7 @@ import { openLru } from "../../../bounded/lru.ts";
 import { changedName, copiesIntoTable, effectsOf, insertedRows } from "../../../sql/classify.ts";
 import { privilegedActions } from "../../../sql/privileged-actions.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { TextRows } from "../../engine.ts";
+import type { StatementProblem, TextRows } from "../../engine.ts";
 import type { RecordStore } from "../../write-once.ts";
 import { duckdbDialect } from "../dialect.ts";
 
@@ -57,6 +57,8 @@ export interface Databases {
   isInDuckDb(sql: string): boolean;
   /** Where the records of a write are kept, whichever of these lists of statements it runs. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
+  /** See `Engine.transactionProblem`. */
+  transactionProblem(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
   /** Call it when databases may have been attached or detached. */
   forget(): void;
 }
@@ -127,6 +129,7 @@ export function openDatabases(inspect: Inspect): Databases {
       }
       return storeIn(only);
     },
+    transactionProblem: async (statements) => findSecondDatabase(statements, await list()),
     forget() {
       listed = undefined;
       lossy.clear();
@@ -151,6 +154,34 @@ function changedBy(statements: readonly Statement[], databases: readonly Databas
     if (only.type === "mysql" && DEFINITION_VERBS.has(effect.verb)) return [`MySQL commits ${effect.verb} by itself`];
     return [only];
   });
+}
+
+/** DuckDB's transactions change one database. Statements of which the text does not show what they change do not count. */
+function findSecondDatabase(
+  statements: readonly Statement[],
+  databases: readonly Database[],
+): StatementProblem | undefined {
+  const texts = statements.map(({ sql }) => sql);
+  if (texts.some(changesMeaningOfNames)) return undefined;
+  const effects = effectsOf(texts, duckdbDialect);
+  let first: Database | undefined;
+  for (const [statement, sql] of texts.entries()) {
+    if (effects[statement]?.kind !== "changes") continue;
+    const [changed, ...others] = candidates(changedDatabase(sql, databases), databases);
+    if (changed === undefined || others.length > 0) continue;
+    first ??= changed;
+    if (changed === first) continue;
+    const message = `one transaction cannot change two databases, and this template changes '${first.name}' and '${changed.name}'; write two endpoints, or let each statement commit by itself: operation: { transaction: false }`;
+    return { kind: "syntax", message, statement, offset: undefined };
+  }
+  return undefined;
+}
+
+/** ATTACH, USE and the like: after them, a name may belong to another database than now. */
+function changesMeaningOfNames(sql: string): boolean {
+  return privilegedActions(sql, duckdbDialect).some(
+    ({ permission }) => permission === "attach" || permission === "set",
+  );
 }
 
 const DEFINITION_VERBS = new Set(["CREATE", "DROP", "ALTER"]);
