@@ -49,6 +49,13 @@ export function changedDatabase(sql: string, databases: readonly Database[]): Da
   return named ?? databases.find(({ isDefault }) => isDefault);
 }
 
+/** The databases that a statement may change: several if a name without a database may belong to any of them. */
+export function changedDatabases(sql: string, databases: readonly Database[]): readonly Database[] {
+  const found = changedDatabase(sql, databases);
+  if (found === undefined) return [];
+  return found.isDefault && found.sharesNames ? databases.filter(({ readOnly }) => !readOnly) : [found];
+}
+
 /** Caches what is known about the open databases. */
 export interface Databases {
   /** Whether the result of a statement would be lost if DuckDB commits it by itself and then fails to checkpoint the file. */
@@ -106,7 +113,7 @@ export function openDatabases(inspect: Inspect): Databases {
       const listing = list();
       listing.then(
         (databases) => {
-          const changed = candidates(changedDatabase(sql, databases), databases);
+          const changed = changedDatabases(sql, databases);
           if (listed === listing)
             inDuckDb.set(sql, changed.length > 0 && changed.every(({ type }) => type === "duckdb"));
         },
@@ -147,8 +154,7 @@ function changedBy(statements: readonly Statement[], databases: readonly Databas
     const [privileged] = privilegedActions(sql, duckdbDialect);
     if (privileged !== undefined && !copiesIntoTable(sql, duckdbDialect))
       return [`it reaches beyond its data (${privileged.what})`];
-    const database = changedDatabase(sql, databases);
-    const [only, ...others] = candidates(database, databases);
+    const [only, ...others] = changedDatabases(sql, databases);
     if (only === undefined || others.length > 0) return [`Eider cannot tell which database ${effect.verb} changes`];
     // These statements commit the transaction in MySQL.
     if (only.type === "mysql" && DEFINITION_VERBS.has(effect.verb)) return [`MySQL commits ${effect.verb} by itself`];
@@ -167,7 +173,7 @@ function findSecondDatabase(
   let first: Database | undefined;
   for (const [statement, sql] of texts.entries()) {
     if (effects[statement]?.kind !== "changes") continue;
-    const [changed, ...others] = candidates(changedDatabase(sql, databases), databases);
+    const [changed, ...others] = changedDatabases(sql, databases);
     if (changed === undefined || others.length > 0) continue;
     first ??= changed;
     if (changed === first) continue;
@@ -185,11 +191,6 @@ function changesMeaningOfNames(sql: string): boolean {
 }
 
 const DEFINITION_VERBS = new Set(["CREATE", "DROP", "ALTER"]);
-
-function candidates(found: Database | undefined, databases: readonly Database[]): readonly Database[] {
-  if (found === undefined) return [];
-  return found.isDefault && found.sharesNames ? databases.filter(({ readOnly }) => !readOnly) : [found];
-}
 
 /** Kinds of databases with transactions and unique keys in which DuckDB can create tables. */
 const CAN_HOLD_RECORDS = new Set(["duckdb", "sqlite", "postgres", "mysql"]);

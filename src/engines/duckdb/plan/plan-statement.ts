@@ -10,6 +10,7 @@ import { changedDatabase, listDatabases } from "./databases.ts";
 import { errorPosition } from "./error-position.ts";
 import { inspect } from "./inspect.ts";
 import { runForError } from "./rehearse.ts";
+import { MAY_BE_UNSUPPORTED, unsupportedWrite } from "./unsupported-writes.ts";
 
 /** Only parses: the tables need not exist. */
 export async function parseStatement(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
@@ -77,8 +78,10 @@ async function findPrepareProblem(
     onPrepared(prepared);
     const type = duckdb.prepared_statement_type(prepared);
     duckdb.destroy_prepare_sync(prepared);
-    return type === duckdb.StatementType.SELECT ? undefined : await readOnlyProblem(native, sql);
+    return type === duckdb.StatementType.SELECT ? undefined : await attachedProblem(native, sql);
   } catch (error) {
+    const unsupported = MAY_BE_UNSUPPORTED.test(sql) ? await attachedProblem(native, sql) : undefined;
+    if (unsupported !== undefined) return unsupported;
     return errorMessage(error).includes("Cannot prepare multiple statements")
       ? await pivotProblem(native, sql)
       : problemOf(error, sql);
@@ -105,12 +108,13 @@ async function pivotProblem(native: duckdb.Connection, sql: string): Promise<Sta
 }
 
 /**
- * DuckDB checks only at execution whether a database is read-only. (EXPLAIN would check it too, but crashes the
- * process for a MERGE with RETURNING.)
+ * DuckDB checks only at execution whether a database is read-only, and whether it supports the statement. (EXPLAIN would check
+ * it too, but crashes the process for a MERGE with RETURNING.)
  */
-async function readOnlyProblem(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
-  const changed = changedDatabase(sql, await listDatabases((statement) => inspect(native, statement)));
-  if (changed === undefined || !changed.readOnly) return undefined;
+async function attachedProblem(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
+  const databases = await listDatabases((statement) => inspect(native, statement));
+  const changed = changedDatabase(sql, databases);
+  if (changed === undefined || !changed.readOnly) return unsupportedWrite(sql, databases);
   const message = `the database "${changed.name}" is read-only, and this statement changes it`;
   // No earlier statement can make it valid.
   return { kind: "syntax", message, statement: 0, offset: undefined };
