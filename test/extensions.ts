@@ -9,7 +9,7 @@ import duckdb from "@duckdb/node-bindings";
  */
 const given = process.env["EIDER_TEST_EXTENSIONS"];
 const VERSION = duckdb.library_version();
-const PLATFORM = platformOf(process.platform, process.arch);
+export const PLATFORM = platformOf(process.platform, process.arch);
 
 /** The reason why tests that need these extensions cannot run. Undefined if they can. */
 export function missingExtensions(...names: readonly string[]): string | undefined {
@@ -18,6 +18,13 @@ export function missingExtensions(...names: readonly string[]): string | undefin
   return missing.length === 0
     ? undefined
     : `${given} has no ${missing.join(", ")} for DuckDB ${VERSION} on ${PLATFORM}`;
+}
+
+/** The path of an extension's file. */
+export function extensionFile(name: string): string {
+  const file = fileOf(name);
+  if (file === undefined) throw new Error(missingExtensions(name));
+  return file;
 }
 
 let directory: string | undefined;

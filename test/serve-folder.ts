@@ -28,7 +28,13 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
   const events: ServiceEvent[] = [];
   const { report, listen: hear } = openEvents((event) => events.push(event));
   const now = (): Date => new Date();
-  const loaded = await loadProject({ file: join(folder, "eider.yaml"), cwd: folder, env, overrides: { port: 0 } });
+  const loaded = await loadProject({
+    file: join(folder, "eider.yaml"),
+    cwd: folder,
+    env,
+    overrides: { port: 0 },
+    temporaryFiles: testSelf,
+  });
   const metrics = loaded.project && (await openMetricsOf(loaded.project.main, now, false));
   if (metrics !== undefined) hear(metrics.onEvent);
   const opening = { report, connect: true, ...testSelf, env, purpose: "serve" } as const;

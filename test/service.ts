@@ -55,7 +55,7 @@ export async function serviceFrom(files: Files, env: Record<string, string> = {}
 export async function problemsFrom(files: Files, env: Record<string, string> = {}): Promise<string[]> {
   const folder = await writeFiles(files);
   try {
-    const loaded = await loadProject({ file: undefined, cwd: folder, env, overrides: {} });
+    const loaded = await loadProject({ file: undefined, cwd: folder, env, overrides: {}, temporaryFiles: testSelf });
     const opened =
       loaded.project &&
       (await openService(loaded.project, { report: () => {}, connect: true, ...testSelf, env, purpose: "maintain" }));

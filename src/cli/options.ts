@@ -18,9 +18,10 @@ export interface ProjectOptions {
 /** The options with which a command loads its project. */
 export function loadOptionsOf(
   { config: file, ignoresEnvFile, port, host, logLevel, logFormat }: ProjectOptions,
-  { cwd, env }: Pick<Runtime, "cwd" | "env">,
+  { cwd, env, temporary, self }: Pick<Runtime, "cwd" | "env" | "temporary" | "self">,
 ): LoadOptions {
-  return { file, cwd, env, ignoresEnvFile, overrides: { port, host, logLevel, logFormat } };
+  const overrides = { port, host, logLevel, logFormat };
+  return { file, cwd, env, ignoresEnvFile, overrides, temporaryFiles: { temporary, self } };
 }
 
 export const projectOptionsHelp = `  -c, --config FILE     configuration file (default: eider.yaml, eider.yml or flapi.yaml in the working directory)

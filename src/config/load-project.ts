@@ -12,7 +12,7 @@ import { warnAboutOpenEntry, warnAboutUnservedEntries } from "./mcp-entry.ts";
 import { formatProblem, type KeyPath, type Problem, sortProblems } from "./problem.ts";
 import type { LoadedProject, MainConfig, Project } from "./project.ts";
 import { canBeListed, insecureAddressWarning } from "./remote-address.ts";
-import { openRemoteCopies } from "./remote-copies.ts";
+import { openRemoteCopies, type TemporaryFiles } from "./remote-copies.ts";
 import { reporterOf } from "./reporter.ts";
 import { shareCaches } from "./shared-caches.ts";
 import { openTemplates } from "./template-file.ts";
@@ -29,6 +29,8 @@ export interface LoadOptions {
   readonly ignoresEnvFile?: boolean;
   /** If true, remote files are not read, and their endpoints are left out. */
   readonly isOffline?: boolean;
+  /** Where temporary files may be created, to read remote files. */
+  readonly temporaryFiles?: TemporaryFiles;
   /** The parts of the previous load, with the same options. Those whose files have not changed are reused. */
   readonly previous?: LoadedParts | undefined;
 }
@@ -53,7 +55,7 @@ export interface LoadResult extends LoadedProject {
 
 /** Loads a project. Reports all problems at once. */
 export async function loadProject(options: LoadOptions): Promise<LoadResult> {
-  const remote = openRemoteCopies();
+  const remote = openRemoteCopies(options.temporaryFiles);
   try {
     for (;;) {
       const problems: Problem[] = [];

@@ -60,7 +60,7 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     http,
     ...compileTemplatePath(input.template.path, folder),
     connections: new Map(connections.map((connection) => [connection.name, connection])),
-    duckdb: compileDuckdb(input.duckdb, folder),
+    duckdb: compileDuckdb(input.duckdb, source),
     limits: compileLimits(input, reporter),
     httpStatus: input["http-status"],
     docs: compileDocs(input, reporter),
@@ -112,10 +112,24 @@ function secretsOf({ init = "", options, properties }: ConnectionInput): readonl
   return [...named, ...credentialsIn(init)];
 }
 
-function compileDuckdb(settings: Readonly<Record<string, string>>, folder: string): MainConfig["duckdb"] {
-  const { db_path: path, ...rest } = settings;
+function compileDuckdb(input: Readonly<Record<string, string>>, { file, env }: MainSource): MainConfig["duckdb"] {
+  const folder = dirname(file);
+  const { db_path: path, ...rest } = input;
   const inMemory = path === undefined || path === "" || path === ":memory:";
-  return { path: inMemory ? undefined : resolve(folder, path), settings: new Map(Object.entries(rest)) };
+  const settings = Object.entries(rest).map(
+    ([name, value]) => [name, isExtensionFolder(name, value) ? resolve(folder, inHome(value, env)) : value] as const,
+  );
+  return { path: inMemory ? undefined : resolve(folder, path), settings: new Map(settings) };
+}
+
+/** An empty value means DuckDB's own folder. */
+function isExtensionFolder(name: string, value: string): boolean {
+  return name.toLowerCase() === "extension_directory" && value !== "";
+}
+
+/** As DuckDB reads `~`. */
+function inHome(path: string, env: MainSource["env"]): string {
+  return path.replace(/^~(?=$|[\\/])/, () => readVariable(env, "HOME") ?? "~");
 }
 
 function compileDocs({ docs, auth }: MainInput, { keyError }: Reporter): MainConfig["docs"] {

@@ -1,6 +1,8 @@
 import { engine } from "../engines/index.ts";
 import type { RemoteFiles, RemoteListing, RemoteText } from "../engines/remote-files.ts";
 import { errorMessage } from "../error-message.ts";
+import { openSpool, type Spool } from "../spool/spool.ts";
+import type { CurrentProcess } from "../spool/sweep.ts";
 import { initOf } from "./connection-init.ts";
 import type { RemoteCopies } from "./files.ts";
 import type { MainConfig } from "./project.ts";
@@ -12,9 +14,15 @@ export interface FetchedCopies extends RemoteCopies {
   close(): void;
 }
 
+export interface TemporaryFiles {
+  /** The system's folder for temporary files, unless the project sets one. */
+  readonly temporary: string;
+  readonly self: CurrentProcess;
+}
+
 const CONCURRENT_READS = 4;
 
-export function openRemoteCopies(): FetchedCopies {
+export function openRemoteCopies(temporaryFiles: TemporaryFiles | undefined): FetchedCopies {
   const texts = new Map<string, RemoteText | undefined>();
   const listings = new Map<string, RemoteListing | undefined>();
   let files: Promise<RemoteFiles> | undefined;
@@ -35,7 +43,7 @@ export function openRemoteCopies(): FetchedCopies {
         ...missingIn(listings, (remote, folder) => remote.list(folder)),
       ];
       if (missing.length === 0) return false;
-      files ??= openRemoteFiles(main);
+      files ??= openRemoteFiles(main, temporaryFiles);
       const remote = await files;
       const work = async (): Promise<void> => {
         for (let next = missing.shift(); next !== undefined; next = missing.shift()) await next(remote);
@@ -59,16 +67,34 @@ function missingIn<T>(
 }
 
 /** If the database cannot be opened, every read returns its error. */
-async function openRemoteFiles({ duckdb, connections }: MainConfig): Promise<RemoteFiles> {
+async function openRemoteFiles(
+  { duckdb, connections }: MainConfig,
+  temporaryFiles: TemporaryFiles | undefined,
+): Promise<RemoteFiles> {
+  const spool = temporaryFiles && openProjectSpool(duckdb.settings, temporaryFiles);
   const definitions = [...connections.values()].map((connection) => ({
     name: connection.name,
     init: initOf(connection),
     secrets: connection.secrets,
   }));
-  return await engine
-    .openRemoteFiles({ settings: duckdb.settings, connections: definitions })
-    .catch((error: unknown): RemoteFiles => {
-      const failure = { kind: "unreadable", reason: errorMessage(error) } as const;
-      return { read: async () => failure, list: async () => failure, close() {} };
-    });
+  const opening = { settings: duckdb.settings, connections: definitions, linkFiles: spool?.linkFiles };
+  const files = await engine.openRemoteFiles(opening).catch((error: unknown): RemoteFiles => {
+    const failure = { kind: "unreadable", reason: errorMessage(error) } as const;
+    return { read: async () => failure, list: async () => failure, close() {} };
+  });
+  return {
+    ...files,
+    close() {
+      files.close();
+      void spool?.close();
+    },
+  };
+}
+
+/** Temporary files go where the project's database puts its own. */
+export function openProjectSpool(
+  settings: MainConfig["duckdb"]["settings"],
+  { temporary, self }: TemporaryFiles,
+): Spool {
+  return openSpool({ parent: settings.get("temp_directory") || temporary, self });
 }

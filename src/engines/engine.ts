@@ -273,6 +273,9 @@ export interface EngineOptions {
   readonly maxValueBytes?: number | undefined;
 }
 
+/** Creates a temporary folder with links to files (absolute paths), by their paths in the folder. Returns the folder. */
+export type LinkFiles = (files: ReadonlyMap<string, string>) => Promise<string>;
+
 export interface OpenOptions extends EngineOptions {
   readonly path: string | undefined;
   readonly settings: ReadonlyMap<string, string>;
@@ -282,10 +285,12 @@ export interface OpenOptions extends EngineOptions {
   readonly spillFolder?: string | undefined;
   /** The one folder for `readIntoFile`: it may write there even if the settings forbid file access. */
   readonly fileFolder?: string | undefined;
+  /** If omitted, extensions must be in folders as DuckDB expects them. */
+  readonly linkFiles?: LinkFiles | undefined;
 }
 
 /** Remote files are read with the settings of a project and the secrets of its connections. */
-export type RemoteOptions = Pick<OpenOptions, "settings" | "connections">;
+export type RemoteOptions = Pick<OpenOptions, "settings" | "connections" | "linkFiles">;
 
 /** An engine that a project may run on. */
 export interface EngineType {

@@ -30,6 +30,7 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
   const spillFolder = await spool.makeSpill();
   const opening = engineType.open({
     fileFolder: spool.folder,
+    linkFiles: spool.linkFiles,
     spillFolder,
     memoryBytes: availableMemory(readTextFile),
     residentBytes: () => residentMemory(readTextFile),

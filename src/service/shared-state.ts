@@ -6,13 +6,14 @@ import { observeEngine } from "../calls/followed-engine.ts";
 import { type IdempotentResponses, openIdempotentResponses } from "../calls/idempotency.ts";
 import type { Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
+import { openProjectSpool } from "../config/remote-copies.ts";
 import { settingsChangedByWrites } from "../endpoint/settable.ts";
 import { type Engine, EngineOpenError } from "../engines/engine.ts";
 import { engine as engineType } from "../engines/index.ts";
 import type { Report } from "../events.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import { openRateLimiter, type RateLimiter } from "../rate-limit/rate-limiter.ts";
-import { openSpool, type Spool } from "../spool/spool.ts";
+import type { Spool } from "../spool/spool.ts";
 import type { CurrentProcess } from "../spool/sweep.ts";
 import { connect, openEngine, parseInits, settingProblem } from "./open-engine.ts";
 import type { OpenedCaches, Purpose } from "./project-caches.ts";
@@ -71,8 +72,7 @@ export function sharedStateKey(project: Project): string {
 export async function openSharedState(project: Project, options: OpenOptions): Promise<OpenedSharedState> {
   const { main } = project;
   const problems: Problem[] = [];
-  const parent = main.duckdb.settings.get("temp_directory") || options.temporary;
-  const spool = openSpool({ parent, self: options.self });
+  const spool = openProjectSpool(main.duckdb.settings, options);
   let isLost = false;
   const onQueryFailed = (message: string): void => {
     if (isLost || !engineType.isLost(message)) return;

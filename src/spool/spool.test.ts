@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync, utimesSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -154,6 +154,17 @@ test("a folder for the database is private, goes with the spool, and is swept wh
   await writeFile(join(folder, "x"), "x");
   await spool.close();
   expect(readdirSync(parent)).toEqual([]);
+});
+
+test("links to files are in a private folder, which goes with the spool and leaves the files", async () => {
+  const file = join(parent, "file");
+  await writeFile(file, "content");
+  const folder = await spool.linkFiles(new Map([["deep/x", file]]));
+  expect([statSync(folder).mode & 0o777, readFileSync(join(folder, "deep/x"), "utf8")]).toEqual([0o700, "content"]);
+  await spool.close();
+  expect(readdirSync(parent)).toEqual(["file"]);
+  expect(readFileSync(file, "utf8")).toBe("content");
+  await expect(opened(file).linkFiles(new Map([["x", file]]))).rejects.toThrow("cannot be used: it is not a folder");
 });
 
 test("where no folder can be created, the first use reports it", async () => {

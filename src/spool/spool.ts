@@ -1,5 +1,5 @@
-import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { copyFile, mkdir, rm, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { errorCode } from "../error-message.ts";
 import { RequestFailure } from "../failure.ts";
 import { createGrowingFile, type GrowingFile, openNameless, type SpooledFile } from "./spooled-file.ts";
@@ -11,6 +11,8 @@ export interface Spool {
   readonly folder: string;
   /** Creates a private folder for data that the database spills. It is deleted when the spool closes. */
   makeSpill(): Promise<string>;
+  /** Creates a private folder with links to files, by their paths in it. Rejects if it cannot. It is deleted when the spool closes. */
+  linkFiles(files: ReadonlyMap<string, string>): Promise<string>;
   /** Passes `work` the path of a new file to write. Rejects with the error of `work`, or with a RequestFailure. */
   write<T>(work: (path: string) => Promise<T>): Promise<Spooled<T>>;
   /** Opens a file to write in pieces. Rejects with a RequestFailure. */
@@ -34,6 +36,7 @@ export interface SpoolOptions {
 export function openSpool({ parent, self }: SpoolOptions): Spool {
   const spill = join(parent, folderName("spill", self.pid));
   const folder = join(parent, folderName("spool", self.pid));
+  const links = join(parent, folderName("links", self.pid));
   let sweeping: Promise<void> | undefined;
   let makingFolder: Promise<void> | undefined;
   let hasFolder = false;
@@ -85,6 +88,23 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
         });
       return spill;
     },
+    async linkFiles(files) {
+      sweeping ??= makeParent();
+      try {
+        await sweeping;
+        await mkdir(links, { mode: 0o700 });
+        for (const [path, file] of files) {
+          const link = join(links, path);
+          await mkdir(dirname(link), { recursive: true });
+          // Windows allows links only to some users.
+          await symlink(file, link).catch(() => copyFile(file, link));
+        }
+      } catch (error) {
+        sweeping = undefined;
+        throw new Error(unusable(error), { cause: error });
+      }
+      return links;
+    },
     async write(work) {
       const path = await newPath();
       try {
@@ -100,7 +120,7 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
     },
     async close() {
       isClosed = true;
-      for (const each of hasFolder ? [folder, spill] : [spill]) {
+      for (const each of hasFolder ? [folder, spill, links] : [spill, links]) {
         await rm(each, { recursive: true, force: true }).catch(() => {});
       }
     },
@@ -122,9 +142,12 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** The message does not contain the path. */
 function spoolFailure(error: unknown): RequestFailure {
+  return new RequestFailure({ kind: "query-failed", message: unusable(error) }, { cause: error });
+}
+
+function unusable(error: unknown): string {
   const code = codeOf(error);
-  const message = `the spool (duckdb.temp_directory, or the system's folder for temporary files) cannot be used: ${REASONS[code] ?? code}`;
-  return new RequestFailure({ kind: "query-failed", message }, { cause: error });
+  return `the spool (duckdb.temp_directory, or the system's folder for temporary files) cannot be used: ${REASONS[code] ?? code}`;
 }
 
 function codeOf(error: unknown): string {

@@ -22,6 +22,7 @@ import { openReplacedFiles } from "./database/replaced-files.ts";
 import { openServerSettings } from "./database/server-settings.ts";
 import { openSqliteFiles } from "./database/sqlite-files.ts";
 import { duckdbDialect } from "./dialect.ts";
+import { explainMissingExtension } from "./extensions/missing-extension.ts";
 import { findUserFunctions } from "./functions/user-functions.ts";
 import { withoutSql } from "./messages.ts";
 import { ATTACH_ASSUMED } from "./plan/assumed-tables.ts";
@@ -56,7 +57,7 @@ import { openWriteSerializer } from "./write/write-serializer.ts";
 /** Opens the embedded engine. Rejects with an EngineOpenError. */
 export async function openDuckDb(options: OpenOptions): Promise<Engine> {
   const settings = withDefaults(options.settings, options);
-  const opened = await openDatabase(options.path, settings, options.fileFolder);
+  const opened = await openDatabase(options.path, settings, options);
   if (options.path !== undefined) await upgradeRecords(opened.database);
   return engineOver(opened, options);
 }
@@ -85,6 +86,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     serverSettings: openServerSettings({ ...options, definitions: options.connections }),
     definitions: options.connections,
     mask,
+    explain,
     slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
     onOpening: beginUnknownChange,
     onOpened: async () => {
@@ -130,6 +132,10 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     };
   }
 
+  function explain(message: string): Promise<string> {
+    return explainMissingExtension(message, opened);
+  }
+
   function invalidateNames(names?: readonly string[]): void {
     pool.invalidateStatements(names);
     dependencies.forget(names);
@@ -141,7 +147,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     try {
       await configuration.runTrusted(() => withConnection(database, (connection) => duckdb.query(connection, sql)));
     } catch (error) {
-      throw new EngineOpenError(mask(errorMessage(error)));
+      throw new EngineOpenError(mask(await explain(errorMessage(error))));
     } finally {
       endChange();
     }

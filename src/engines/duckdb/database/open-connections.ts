@@ -34,6 +34,8 @@ export interface DuckDbConnectionsOptions {
   readonly settings: SessionSettings;
   readonly serverSettings: ServerSettings;
   readonly mask: Mask;
+  /** Makes a message of DuckDB easier to understand. */
+  readonly explain: (message: string) => Promise<string>;
   /** Not the query slots, because an `init` may wait long for a server. */
   readonly slots: Slots;
   /** Called when an `init` starts, which may change any table, view or macro. The returned function is called when it ends. */
@@ -58,6 +60,7 @@ export function openDuckDbConnections({
   settings,
   serverSettings,
   mask,
+  explain,
   slots,
   onOpening,
   onOpened,
@@ -94,7 +97,7 @@ export function openDuckDbConnections({
     } catch (error) {
       connection.state = "closed";
       const { name } = connection.definition;
-      const cause = new Error(mask(withExtensionAdvice(withoutSql(errorMessage(error)))));
+      const cause = new Error(mask(await explain(withoutSql(errorMessage(error)))));
       throw new RequestFailure({ kind: "connection-down", connection: name }, { cause });
     } finally {
       slots.leave(request);
@@ -176,10 +179,3 @@ export function openDuckDbConnections({
 const STOP_WITHIN_MS = 250;
 
 const NEVER_CANCELLED: Cancellation = { check() {}, listen() {}, cancel() {}, end() {} };
-
-/** Adds advice to the message if an extension is unavailable. */
-function withExtensionAdvice(message: string): string {
-  return /(?:download|install|load)\w*(?: local)? extension|extension "?\S+"? (?:not found|could not)/i.test(message)
-    ? `${message}\nPut the extension into the folder of duckdb.extension_directory, or let the service reach DuckDB's repository.`
-    : message;
-}

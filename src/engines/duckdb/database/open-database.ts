@@ -2,7 +2,8 @@ import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../../error-message.ts";
 import { isCredentialName, messageMask } from "../../../secrets.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
-import { EngineOpenError } from "../../engine.ts";
+import { EngineOpenError, type OpenOptions } from "../../engine.ts";
+import { EXTENSION_SETTING, type ExtensionFolder, openExtensionFolder } from "../extensions/extension-folder.ts";
 import { inspect } from "../plan/inspect.ts";
 import { type DataVersions, dataVersions } from "../session/data-versions.ts";
 import { changesMeaning, type SessionSettings, sessionSettings } from "../session/session-settings.ts";
@@ -19,6 +20,8 @@ export interface OpenDatabase {
   readonly versions: DataVersions;
   /** The settings that it was opened with, by their names in lower case. */
   readonly configured: ReadonlyMap<string, string>;
+  /** Undefined if the project names no folder of extensions. */
+  readonly extensions: ExtensionFolder | undefined;
 }
 
 /** Settings that DuckDB accepts only while it opens. Others are applied later, because DuckDB then explains invalid values. */
@@ -37,7 +40,7 @@ const AT_OPENING: ReadonlySet<string> = new Set([
 export async function openDatabase(
   path: string | undefined,
   options: ReadonlyMap<string, string>,
-  fileFolder?: string,
+  { fileFolder, linkFiles }: Pick<OpenOptions, "fileFolder" | "linkFiles"> = {},
 ): Promise<OpenDatabase> {
   const attachedPath = path !== undefined && isReplaceable(path, options) ? path : undefined;
   const file = attachedPath === undefined && path !== undefined ? path : ":memory:";
@@ -53,14 +56,18 @@ export async function openDatabase(
         ? await currentCatalog(connection)
         : await attachMain(connection, attachedPath, settings);
     const [ordinary, restricting] = splitSettings(options);
+    const configured = namedInLowerCase(options);
+    const folder = configured.get(EXTENSION_SETTING);
+    const extensions = folder ? await openExtensionFolder(connection, folder, linkFiles) : undefined;
     for (const setting of ordinary) await applySetting(connection, setting, settings);
+    if (extensions !== undefined) await applySetting(connection, [EXTENSION_SETTING, extensions.directory], settings);
     if (fileFolder !== undefined) await allowFolder(connection, fileFolder);
     await disableAutoinstallIfLocked(connection, options);
     await allowSessionSettings(connection, options);
     for (const setting of restricting) await applySetting(connection, setting, settings);
     duckdb.disconnect_sync(connection);
-    const configured = namedInLowerCase(options);
-    return { database, settings, catalogs, isFile: path !== undefined, versions: dataVersions(), configured };
+    const isFile = path !== undefined;
+    return { database, settings, catalogs, isFile, versions: dataVersions(), configured, extensions };
   } catch (error) {
     duckdb.disconnect_sync(connection);
     duckdb.close_sync(database);

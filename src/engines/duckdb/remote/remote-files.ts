@@ -32,8 +32,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  * Reads files through DuckDB's file systems, in a database of its own: a project is read before the database of the service
  * is open. Only the secrets of the connections are needed. Rejects with an EngineOpenError.
  */
-export async function openRemoteFiles({ settings, connections }: RemoteOptions): Promise<RemoteFiles> {
-  const { database, settings: session } = await openDatabase(undefined, remoteSettings(settings));
+export async function openRemoteFiles({ settings, connections, linkFiles }: RemoteOptions): Promise<RemoteFiles> {
+  const { database, settings: session } = await openDatabase(undefined, remoteSettings(settings), { linkFiles });
   const mask = messageMask([
     ...connections.flatMap(({ secrets }) => secrets),
     ...[...settings].flatMap(([name, value]) => (isCredentialName(name) ? value : [])),
