@@ -6,6 +6,7 @@ import { escapeUnprintable, escapeUnprintableInLines } from "../printable.ts";
 import type { Service } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { projectOptionsHelp, readOptionsAndNames } from "./options.ts";
+import { printTable } from "./print-table.ts";
 import { withProject } from "./with-project.ts";
 
 const ACTIONS = ["list", "refresh", "gc"] as const;
@@ -146,22 +147,7 @@ function printEntries(entries: readonly Entry[], json: boolean, { stdout }: Runt
     nextRefresh ?? "",
     escapeUnprintable(oneLine(lastError ?? "")),
   ]);
-  // A terminal gets aligned columns. Any other output gets tabs.
-  if (!stdout.isTerminal) {
-    for (const line of [header, ...lines]) stdout.write(`${line.join("\t")}\n`);
-    return;
-  }
-  const widths = header.map((title, column) =>
-    Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)),
-  );
-  for (const line of [header, ...lines]) {
-    stdout.write(
-      `${line
-        .map((text, column) => text.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd()}\n`,
-    );
-  }
+  printTable(header, lines, stdout);
 }
 
 function ageOf(seconds: number): string {

@@ -3,6 +3,7 @@ import { check } from "./check.ts";
 import { client } from "./client.ts";
 import type { Command } from "./command.ts";
 import { dev } from "./dev.ts";
+import { extensions } from "./extensions.ts";
 import { hashPassword } from "./hash-password.ts";
 import { mcp } from "./mcp.ts";
 import { openapi } from "./openapi.ts";
@@ -10,4 +11,15 @@ import { schema } from "./schema.ts";
 import { serve } from "./serve.ts";
 
 /** The commands of `eider`. To add one, create its file and list it here. */
-export const commands: readonly Command[] = [serve, dev, check, cache, openapi, client, schema, mcp, hashPassword];
+export const commands: readonly Command[] = [
+  serve,
+  dev,
+  check,
+  extensions,
+  cache,
+  openapi,
+  client,
+  schema,
+  mcp,
+  hashPassword,
+];

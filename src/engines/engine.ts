@@ -2,6 +2,7 @@ import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { UserFunctions } from "../sql/user-functions.ts";
+import type { ExtensionOptions, ExtensionPlace, LinkFiles, NeededExtension } from "./extensions.ts";
 import type { RemoteFiles } from "./remote-files.ts";
 import type { Rows, WriteResult } from "./rows.ts";
 import type { RecordStore, WriteOnce, WriteOnceResult } from "./write-once.ts";
@@ -273,9 +274,6 @@ export interface EngineOptions {
   readonly maxValueBytes?: number | undefined;
 }
 
-/** Creates a temporary folder with links to files (absolute paths), by their paths in the folder. Returns the folder. */
-export type LinkFiles = (files: ReadonlyMap<string, string>) => Promise<string>;
-
 export interface OpenOptions extends EngineOptions {
   readonly path: string | undefined;
   readonly settings: ReadonlyMap<string, string>;
@@ -302,4 +300,8 @@ export interface EngineType {
   open(options: OpenOptions): Promise<Engine>;
   /** Rejects with an EngineOpenError. */
   openRemoteFiles(options: RemoteOptions): Promise<RemoteFiles>;
+  /** The extensions that SQL or a template needs, as far as its text shows. */
+  neededExtensions(sql: string): readonly NeededExtension[];
+  /** Where each extension comes from, in the same order. Rejects with an EngineOpenError. */
+  findExtensions(needed: readonly NeededExtension[], options: ExtensionOptions): Promise<readonly ExtensionPlace[]>;
 }

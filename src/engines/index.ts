@@ -1,5 +1,7 @@
 import { connectionTypes } from "./duckdb/connections/index.ts";
 import { duckdbDialect } from "./duckdb/dialect.ts";
+import { findExtensions } from "./duckdb/extensions/find-extensions.ts";
+import { neededExtensions } from "./duckdb/extensions/needed-extensions.ts";
 import { isLost } from "./duckdb/messages.ts";
 import { openDuckDb } from "./duckdb/open-duckdb.ts";
 import { openRemoteFiles } from "./duckdb/remote/remote-files.ts";
@@ -12,4 +14,6 @@ export const engine: EngineType = {
   isLost,
   open: openDuckDb,
   openRemoteFiles,
+  neededExtensions,
+  findExtensions,
 };

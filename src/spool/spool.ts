@@ -36,7 +36,7 @@ export interface SpoolOptions {
 export function openSpool({ parent, self }: SpoolOptions): Spool {
   const spill = join(parent, folderName("spill", self.pid));
   const folder = join(parent, folderName("spool", self.pid));
-  const links = join(parent, folderName("links", self.pid));
+  const links: string[] = [];
   let sweeping: Promise<void> | undefined;
   let makingFolder: Promise<void> | undefined;
   let hasFolder = false;
@@ -90,11 +90,13 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
     },
     async linkFiles(files) {
       sweeping ??= makeParent();
+      const target = join(parent, folderName("links", self.pid));
+      links.push(target);
       try {
         await sweeping;
-        await mkdir(links, { mode: 0o700 });
+        await mkdir(target, { mode: 0o700 });
         for (const [path, file] of files) {
-          const link = join(links, path);
+          const link = join(target, path);
           await mkdir(dirname(link), { recursive: true });
           // Windows allows links only to some users.
           await symlink(file, link).catch(() => copyFile(file, link));
@@ -103,7 +105,7 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
         sweeping = undefined;
         throw new Error(unusable(error), { cause: error });
       }
-      return links;
+      return target;
     },
     async write(work) {
       const path = await newPath();
@@ -120,7 +122,7 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
     },
     async close() {
       isClosed = true;
-      for (const each of hasFolder ? [folder, spill, links] : [spill, links]) {
+      for (const each of hasFolder ? [folder, spill, ...links] : [spill, ...links]) {
         await rm(each, { recursive: true, force: true }).catch(() => {});
       }
     },

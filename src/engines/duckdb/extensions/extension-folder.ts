@@ -1,7 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../../error-message.ts";
 import { quoteLiteral } from "../../../sql/quote.ts";
-import { EngineOpenError, type LinkFiles } from "../../engine.ts";
+import { EngineOpenError } from "../../engine.ts";
+import type { LinkFiles } from "../../extensions.ts";
 import { inspect } from "../plan/inspect.ts";
 
 /** Where DuckDB looks for extensions. */
