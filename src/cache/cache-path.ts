@@ -28,6 +28,9 @@ export async function unusablePathMessage(
 
 const PROBE = "eider_cache_probe";
 
+const TABLES = "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1";
+const VIEWS = "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = $1 AND NOT internal";
+
 /** Undefined if the database is empty or a cache, or if it cannot be opened for any other reason, which opening it later reports. */
 async function foreignDatabaseMessage(engine: Engine, path: string, markerTable: string): Promise<string | undefined> {
   const probe = quoteIdentifier(PROBE);
@@ -40,9 +43,10 @@ async function foreignDatabaseMessage(engine: Engine, path: string, markerTable:
     return /encrypt/i.test(message) ? "is an encrypted database, not a cache; use another file" : undefined;
   }
   try {
-    const sql = `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1
-      UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = $1 AND NOT internal`;
-    const rows = await inReadTransaction(engine, (run) => run(statement(sql, textValue(PROBE))));
+    const rows = await inReadTransaction(engine, async (run) => [
+      ...(await run(statement(TABLES, textValue(PROBE)))),
+      ...(await run(statement(VIEWS, textValue(PROBE)))),
+    ]);
     const names = rows.map(([schema, table]) => `${schema}.${table}`).sort();
     if (names.length === 0 || names.includes(markerTable)) return undefined;
     return `is a database with other tables (${names[0]}), not a cache; use another file`;

@@ -1,5 +1,6 @@
 import type { Problem } from "../config/problem.ts";
-import type { Engine, LargeScan } from "../engines/engine.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { LargeScan } from "../engines/large-scan.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { sampleLookup, samplesOf } from "./samples.ts";
 import { problemAt, renderSample, skipSpace } from "./template-check.ts";

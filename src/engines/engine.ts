@@ -3,6 +3,7 @@ import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { UserFunctions } from "../sql/user-functions.ts";
 import type { ExtensionOptions, ExtensionPlace, LinkFiles, NeededExtension } from "./extensions.ts";
+import type { LargeScan } from "./large-scan.ts";
 import type { RemoteFiles } from "./remote-files.ts";
 import type { Rows, WriteResult } from "./rows.ts";
 import type { RecordStore, WriteOnce, WriteOnceResult } from "./write-once.ts";
@@ -55,17 +56,6 @@ export interface Change {
 }
 
 /** Rows of a statement whose columns are all VARCHAR: cast other types. */
-/** A large table of a database server that a query reads as a whole, because the engine processes its rows itself. */
-export interface LargeScan {
-  /** The kind of the server, as in messages. */
-  readonly server: string;
-  readonly table: string;
-  /** As estimated. */
-  readonly rows: number;
-  /** What the engine does with the rows, after "the engine". */
-  readonly cause: string;
-}
-
 export type TextRows = readonly (readonly (string | null)[])[];
 
 /** The part of AbortSignal that Eider needs. A real AbortSignal costs several times as much per call. */

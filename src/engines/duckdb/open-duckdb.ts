@@ -76,6 +76,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     ...options.connections.flatMap(({ secrets }) => secrets),
     ...[...configured].flatMap(([name, value]) => (isCredentialName(name) ? value : [])),
   ]);
+  const explain = (message: string): Promise<string> => explainMissingExtension(message, opened);
   const slots = openQuerySlots(options);
   const pool = openConnectionPool({ database, settings, versions, macros, maxIdle: options.maxConcurrentQueries * 2 });
   const configuration = configurationLock({ database, definitions: options.connections, settings, configured });
@@ -94,19 +95,20 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     },
   });
   const planner = openPlanner({ ...options, database, settings, mask, macros });
+  const { inspect } = planner;
   const hints = openQueryHints();
   const catalogs = new Set(opened.catalogs);
-  const dependencies = dependencyFinder({ inspect: planner.inspect, catalogs });
+  const dependencies = dependencyFinder({ inspect, catalogs });
   const totals = openTotalCache(versions, dependencies);
   const sharedReads = openSharedReads();
   const isWatched = (sql: string): boolean => dependencies.known(sql)?.tables !== undefined;
   const pages = openReadAhead({ read: readShared, isWatched });
   const serializer = openWriteSerializer();
-  const databases = openDatabases(planner.inspect);
+  const databases = openDatabases(inspect);
   const insertGroups = openInsertGroups({ run: write, isInDuckDb: databases.isInDuckDb });
   const records = openWriteRecords();
   const files = openReplacedFiles({ database, mask, onReplacing: beginUnknownChange, ...options });
-  const sqlite = openSqliteFiles({ ...options, inspect: planner.inspect, run: attach });
+  const sqlite = openSqliteFiles({ ...options, inspect, run: attach });
   const { inSession, inSessionOnce } = sessionRunner({
     connections,
     sqlite,
@@ -117,7 +119,6 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     openCancellation,
     onCheckpointFailed,
   });
-  const attachesServer = options.connections.some(({ init }) => /postgres|mysql/i.test(init ?? ""));
   const active = new Set<Cancellation>();
   let closing: Promise<void> | undefined;
   let assumedCatalog: Promise<boolean> | undefined;
@@ -130,10 +131,6 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       endWrite();
       invalidateNames();
     };
-  }
-
-  function explain(message: string): Promise<string> {
-    return explainMissingExtension(message, opened);
   }
 
   function invalidateNames(names?: readonly string[]): void {
@@ -227,7 +224,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     lock: configuration.lock,
     plan: planner.plan,
     describe: planner.describe,
-    largeScans: (statements) => (attachesServer ? planner.largeScans(statements) : Promise.resolve([])),
+    largeScans: planner.largeScans,
     async assumeTable(table, statements) {
       assumedCatalog ??= attach(ATTACH_ASSUMED).then(
         () => true,

@@ -77,12 +77,10 @@ const SINGLE_THREADED_SCANS = "SET GLOBAL sqlite_disable_multithreaded_scans = t
 
 const SQLITE_QUERY = /sqlite_query/i;
 
-const HIDDEN_QUERIES: Statement = {
-  sql:
-    "SELECT sql FROM duckdb_views() WHERE NOT internal AND contains(lower(sql), 'sqlite_query') UNION ALL " +
-    "SELECT macro_definition FROM duckdb_functions() WHERE contains(lower(macro_definition), 'sqlite_query')",
-  values: [],
-};
+const HIDDEN_QUERIES = [
+  "SELECT sql FROM duckdb_views() WHERE NOT internal AND contains(lower(sql), 'sqlite_query')",
+  "SELECT macro_definition FROM duckdb_functions() WHERE contains(lower(macro_definition), 'sqlite_query')",
+];
 
 /** SQLite itself waits this long for a lock. */
 const PATIENCE_MS = 5_000;
@@ -206,7 +204,8 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
       files = await Promise.all((await inspect(ATTACHED)).map(fileOf));
       changes.clear();
       if (files.length === 0) return;
-      hidesQueries = (await inspect(HIDDEN_QUERIES)).length > 0;
+      hidesQueries = false;
+      for (const sql of HIDDEN_QUERIES) hidesQueries ||= (await inspect({ sql, values: [] })).length > 0;
       // A project that has locked its settings keeps them.
       if (files.some(({ readOnly }) => !readOnly) && !setsScans) await run(SINGLE_THREADED_SCANS).catch(() => {});
     },

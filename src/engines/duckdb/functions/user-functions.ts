@@ -26,7 +26,8 @@ export async function findUserFunctions(
   }
   const unlisted = [...called].filter((name) => !isListed(name));
   const values = unlisted.map(textValue);
-  const rows = await inspect({ sql: userFunctionsSql(values), values });
+  const functions = await inspect({ sql: userFunctionsSql(values), values });
+  const rows = [...functions, ...(await inspect({ sql: VIEWS, values: [] }))];
   return {
     defined: rows.filter(isDefined).map(([name, body, parameters]) => ({
       name: name?.toLowerCase() ?? "",
@@ -52,7 +53,7 @@ function userFunctionsSql(called: readonly unknown[]): string {
   return `
     SELECT function_name, macro_definition, CAST(parameters AS VARCHAR)
     FROM duckdb_functions()
-    WHERE (NOT internal AND macro_definition IS NOT NULL) ${placeholders && `OR function_name IN (${placeholders})`}
-    UNION ALL
-    SELECT view_name, sql, NULL FROM duckdb_views() WHERE NOT internal`;
+    WHERE (NOT internal AND macro_definition IS NOT NULL) ${placeholders && `OR function_name IN (${placeholders})`}`;
 }
+
+const VIEWS = "SELECT view_name, sql, CAST(NULL AS VARCHAR) FROM duckdb_views() WHERE NOT internal";

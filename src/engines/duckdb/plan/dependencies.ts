@@ -201,11 +201,14 @@ async function readHiddenSql({ inspect }: QueryInspection): Promise<HiddenSql> {
   const inconsistent = await rows(
     "SELECT DISTINCT function_name, stability FROM duckdb_functions() WHERE stability <> 'CONSISTENT'",
   );
-  const named = await rows(
-    "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal " +
-      "UNION ALL SELECT function_name, macro_definition FROM duckdb_functions() WHERE NOT internal AND macro_definition IS NOT NULL",
+  const views = await rows("SELECT view_name, sql FROM duckdb_views() WHERE NOT internal");
+  const macros = await rows(
+    "SELECT function_name, macro_definition FROM duckdb_functions() WHERE NOT internal AND macro_definition IS NOT NULL",
   );
-  const definitions = named.map(([name, text]) => ({ name: (name ?? "").toLowerCase(), text: text ?? "" }));
+  const definitions = [...views, ...macros].map(([name, text]) => ({
+    name: (name ?? "").toLowerCase(),
+    text: text ?? "",
+  }));
   const functionsOf = (wanted: string): string[] =>
     inconsistent.flatMap(([name, stability]) =>
       stability === wanted && /^\w+$/.test(name ?? "") && name !== "error" ? [name ?? ""] : [],

@@ -7,7 +7,10 @@ import { NEVER_STOPPED } from "../../stop.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { bindValues } from "../session/bind-values.ts";
 
-/** Runs a statement and returns its rows. All its columns must be VARCHAR. */
+/**
+ * Runs a statement and returns its rows. All its columns must be VARCHAR. No statement may read two lists of the catalog, such as
+ * `duckdb_views()` and `duckdb_functions()`: DuckDB reads both at the same time, and its extension for MySQL crashes.
+ */
 export async function inspect(native: duckdb.Connection, { sql, values }: Statement): Promise<TextRows> {
   const statement = await duckdb.prepare(native, sql);
   try {

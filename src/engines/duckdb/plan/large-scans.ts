@@ -1,4 +1,4 @@
-import type { LargeScan } from "../../engine.ts";
+import type { LargeScan } from "../../large-scan.ts";
 
 interface PlanNode {
   readonly name: string;

@@ -3,14 +3,8 @@ import { RequestFailure } from "../../../failure.ts";
 import type { Column } from "../../../result/column.ts";
 import type { Mask } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type {
-  AssumedColumn,
-  AssumedTable,
-  EngineOptions,
-  LargeScan,
-  StatementProblem,
-  TextRows,
-} from "../../engine.ts";
+import type { AssumedColumn, AssumedTable, EngineOptions, StatementProblem, TextRows } from "../../engine.ts";
+import type { LargeScan } from "../../large-scan.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
 import { assume } from "./assume.ts";
 import { type AssumedTables, openAssumedTables } from "./assumed-tables.ts";
@@ -36,7 +30,7 @@ export interface Planner {
   close(): Promise<void>;
 }
 
-export interface PlannerOptions extends Pick<EngineOptions, "fileIdentity"> {
+export interface PlannerOptions extends Pick<EngineOptions, "fileIdentity" | "connections"> {
   readonly database: duckdb.Database;
   readonly settings: SessionSettings;
   readonly mask: Mask;
@@ -49,7 +43,9 @@ interface PlanningConnection {
   appliedSettings: number;
 }
 
-export function openPlanner({ database, settings, mask, macros, fileIdentity }: PlannerOptions): Planner {
+export function openPlanner(options: PlannerOptions): Planner {
+  const { database, settings, mask, macros, fileIdentity, connections } = options;
+  const attachesServer = connections.some(({ init }) => /postgres|mysql/i.test(init ?? ""));
   const idle: PlanningConnection[] = [];
   const busy = new Set<Promise<unknown>>();
   const assumed = openAssumedTables();
@@ -113,7 +109,7 @@ export function openPlanner({ database, settings, mask, macros, fileIdentity }: 
       return track(assumed.inTurn(() => run((native) => assume(native, { table, statements, assumed }))));
     },
     largeScans: ([statement, ...others]) =>
-      statement === undefined || others.length > 0
+      statement === undefined || others.length > 0 || !attachesServer
         ? Promise.resolve([])
         : track(onOwnConnection((native) => findLargeScans(native, statement))),
     parse: (sql) => track(findProblem((native) => parseStatement(native, sql))),
