@@ -5,7 +5,7 @@ const MASK = "***";
 const SHORTEST_SECRET = 4;
 
 const NAMES =
-  "password|passwd|passphrase|pwd|secret|token|credential|authorization|api[-_]?key|access[-_]?key|account[-_]?key|private[-_]?key|key[-_]?id|connection[-_]?string";
+  "password|passwd|passphrase|pwd|secret|token|credential|authorization|api[-_]?key|access[-_]?key|account[-_]?key|private[-_]?key|encryption[-_]?key|key[-_]?id|connection[-_]?string";
 const CREDENTIAL_NAME = new RegExp(NAMES, "i");
 
 /**

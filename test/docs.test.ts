@@ -404,7 +404,17 @@ describe("pages", () => {
       ...Object.fromEntries(["x", "orders", "sales"].map((name) => [`endpoints/${name}.sql`, "SELECT 1"])),
     });
     try {
-      const env = { SHOP_PASSWORD: "secret", SHOP_DATA: "data", S3_KEY: "key", S3_SECRET: "secret" };
+      const shop = ["HOST", "PORT", "DATABASE", "USER", "KEY", "SECRET", "CONNECTION"].map((name) => [
+        `SHOP_${name}`,
+        "x",
+      ]);
+      const env = {
+        ...Object.fromEntries(shop),
+        SHOP_PASSWORD: "secret",
+        SHOP_DATA: "data",
+        S3_KEY: "key",
+        S3_SECRET: "secret",
+      };
       const { problems } = await loadProject({ cwd: folder, env, overrides: {}, isOffline: true });
       const found = problems.filter(({ message }) => !message.includes("is remote and was not read"));
       expect(found.map(formatProblem)).toEqual([]);

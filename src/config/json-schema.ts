@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ConnectionType } from "../engines/engine.ts";
 import { engine } from "../engines/index.ts";
 import { validators } from "../params/validators/index.ts";
 import { type JsonSchema, SCALARS } from "../params/validators/scalars.ts";
@@ -100,14 +101,43 @@ function connectionSchema(): JsonSchema {
     additionalProperties: false,
     allOf: [
       implies({ not: { required: ["type"] } }, forbidOtherOptions(options, [])),
-      ...connectionTypes.map(({ type, options: known, required }) =>
+      ...connectionTypes.map(({ type, options: known, required, values = {} }) =>
         implies(
           { required: ["type"], properties: { type: { const: type } } },
-          { allOf: [forbidOtherOptions(options, known), ...required.map(atLeastOneOf)] },
+          { allOf: [forbidOtherOptions(options, known), allowValues(values), ...required.map(atLeastOneOf)] },
         ),
       ),
     ],
   };
+}
+
+/** As the loader checks them. */
+function allowValues(values: NonNullable<ConnectionType["values"]>): JsonSchema {
+  return {
+    properties: Object.fromEntries(Object.entries(values).map(([option, allowed]) => [option, valueSchema(allowed)])),
+  };
+}
+
+function valueSchema(allowed: NonNullable<ConnectionType["values"]>[string]): JsonSchema {
+  switch (allowed) {
+    case "boolean":
+      return {
+        anyOf: [
+          { type: "boolean" },
+          { enum: [0, 1] },
+          { type: "string", pattern: "^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|[TtFf01])$" },
+        ],
+      };
+    case "integer":
+      return {
+        anyOf: [
+          { type: "integer", minimum: 0 },
+          { type: "string", pattern: "^[0-9]+$" },
+        ],
+      };
+    default:
+      return { enum: allowed };
+  }
 }
 
 function atLeastOneOf(group: readonly string[]): JsonSchema {

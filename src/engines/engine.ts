@@ -232,6 +232,10 @@ export interface ConnectionType {
   readonly options: readonly string[];
   /** At least one option of each group is required. */
   readonly required: readonly (readonly string[])[];
+  /** The values that options accept. Others accept any string. */
+  readonly values?: Readonly<Record<string, "boolean" | "integer" | readonly string[]>>;
+  /** Whether it only creates a secret, which other connections may need. */
+  readonly isSecret?: boolean;
   /** `name` becomes the name of the catalog, view or secret. */
   expand(options: ConnectionOptions, context: { readonly name: string; readonly readOnly: boolean }): string;
 }

@@ -98,26 +98,31 @@ export async function connect(
   { parsed, connectionStatus, problems }: ConnectOptions,
 ): Promise<string | undefined> {
   const failures: string[] = [];
-  await Promise.all(
-    parsed.map(async ({ name, lazy }) => {
-      try {
-        const opening = connectionStatus.open([name]);
-        await (lazy ? withTimeLimit(opening, CONNECT_TIMEOUT_MS, throwTimeout) : opening);
-      } catch (error) {
-        const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;
-        if (!lazy) failures.push(message);
-        else {
-          problems.push({
-            severity: "warning",
-            location: main.locate(["connections", name]),
-            path: `connections.${name}`,
-            message: `${message}; its endpoints return 503 until it is back, and their templates were parsed but not checked against the database`,
-          });
-        }
+  const open = async ({ name, lazy }: ConnectionConfig): Promise<void> => {
+    try {
+      const opening = connectionStatus.open([name]);
+      await (lazy ? withTimeLimit(opening, CONNECT_TIMEOUT_MS, throwTimeout) : opening);
+    } catch (error) {
+      const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;
+      if (!lazy) failures.push(message);
+      else {
+        problems.push({
+          severity: "warning",
+          location: main.locate(["connections", name]),
+          path: `connections.${name}`,
+          message: `${message}; its endpoints return 503 until it is back, and their templates were parsed but not checked against the database`,
+        });
       }
-    }),
-  );
+    }
+  };
+  // Others may need their secrets.
+  await Promise.all(parsed.filter(createsSecret).map(open));
+  await Promise.all(parsed.filter((connection) => !createsSecret(connection)).map(open));
   return failures[0];
+}
+
+function createsSecret({ type }: ConnectionConfig): boolean {
+  return engineType.connectionTypes.some((known) => known.type === type && known.isSecret === true);
 }
 
 function throwTimeout(): never {

@@ -66,12 +66,31 @@ function splitOptions(input: Mapping, reject: Reject): Split {
     if (Object.hasOwn(keys, key)) rest[key] = value;
     else if (type?.options.includes(key) !== true) {
       if (type !== undefined || written === undefined) rest[key] = value;
-    } else if (typeof value === "string") options[key] = value;
-    else if (value instanceof PlainScalar && value.source !== "") options[key] = value.source;
-    else reject([key], `expected a string, found ${describeInput(value)}`);
+    } else {
+      const text = typeof value === "string" ? value : value instanceof PlainScalar ? value.source : "";
+      const problem = text === "" && value !== "" ? "expected a string" : valueProblem(type.values?.[key], text);
+      if (problem === undefined) options[key] = text;
+      else reject([key], `${problem}, found ${describeInput(value)}`);
+    }
   }
   if (type !== undefined) rejectMissingOptions(type, input, reject);
   return { rest, options, known: type?.options ?? [] };
+}
+
+function valueProblem(
+  allowed: NonNullable<ConnectionType["values"]>[string] | undefined,
+  text: string,
+): string | undefined {
+  switch (allowed) {
+    case undefined:
+      return undefined;
+    case "boolean":
+      return /^(?:true|false|t|f|1|0)$/i.test(text) ? undefined : "expected true or false";
+    case "integer":
+      return /^\d+$/.test(text) ? undefined : "expected an integer";
+    default:
+      return allowed.includes(text.toLowerCase()) ? undefined : `expected one of ${allowed.join(", ")}`;
+  }
 }
 
 function rejectMissingOptions({ type, required }: ConnectionType, input: Mapping, reject: Reject): void {

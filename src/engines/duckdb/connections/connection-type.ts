@@ -26,6 +26,23 @@ export function view({ name }: ConnectionContext, source: string): string {
   return `CREATE OR REPLACE VIEW ${quoteIdentifier(name)} AS SELECT * FROM ${source}`;
 }
 
+/** A view of the rows that a table function reads from files. `names` are the function's parameters, by option. */
+export function fileView(
+  options: Options,
+  context: ConnectionContext,
+  { reader, names }: { readonly reader: string; readonly names: Readonly<Record<string, string>> },
+): string {
+  const { path = "" } = options;
+  const settings = settingsFrom(options, names).map((setting) => setting.join(" = "));
+  return statements(fileSystemOf(path), view(context, `${reader}(${[quoteLiteral(path), ...settings].join(", ")})`));
+}
+
+/** The extension that reads a URL. */
+function fileSystemOf(path: string): readonly string[] {
+  if (/^(?:https?|s3|s3a|s3n|gs|gcs|r2|hf):\/\//i.test(path)) return extension("httpfs");
+  return /^(?:az|azure|abfss?):\/\//i.test(path) ? extension("azure") : [];
+}
+
 /** `KEY 'value'` for each option that is set. */
 export function settingsFrom(
   options: Options,

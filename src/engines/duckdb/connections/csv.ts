@@ -1,16 +1,37 @@
-import { quoteLiteral } from "../../../sql/quote.ts";
-import { type ConnectionType, settingsFrom, view } from "./connection-type.ts";
+import { type ConnectionType, fileView } from "./connection-type.ts";
+
+const NAMES = {
+  delimiter: "delim",
+  header: "header",
+  quote: "quote",
+  escape: "escape",
+  "null-string": "nullstr",
+  skip: "skip",
+  "date-format": "dateformat",
+  "timestamp-format": "timestampformat",
+  "decimal-separator": "decimal_separator",
+  encoding: "encoding",
+  compression: "compression",
+  "all-varchar": "all_varchar",
+  "ignore-errors": "ignore_errors",
+  "union-by-name": "union_by_name",
+  filename: "filename",
+  "hive-partitioning": "hive_partitioning",
+};
 
 /** CSV files as a view with the connection's name. */
 export const csv: ConnectionType = {
   type: "csv",
-  options: ["path", "delimiter", "header"],
+  options: ["path", ...Object.keys(NAMES)],
   required: [["path"]],
-  expand(options, context) {
-    const { path = "" } = options;
-    const settings = settingsFrom(options, { delimiter: "delim", header: "header" }).map((setting) =>
-      setting.join(" = "),
-    );
-    return view(context, `read_csv(${[quoteLiteral(path), ...settings].join(", ")})`);
+  values: {
+    header: "boolean",
+    skip: "integer",
+    "all-varchar": "boolean",
+    "ignore-errors": "boolean",
+    "union-by-name": "boolean",
+    filename: "boolean",
+    "hive-partitioning": "boolean",
   },
+  expand: (options, context) => fileView(options, context, { reader: "read_csv", names: NAMES }),
 };

@@ -1,9 +1,13 @@
-import { attach, type ConnectionType } from "./connection-type.ts";
+import { attach, type ConnectionType, settingsFrom } from "./connection-type.ts";
 
 /** A DuckDB file, attached. */
 export const duckdbFile: ConnectionType = {
   type: "duckdb",
-  options: ["path"],
+  options: ["path", "encryption-key"],
   required: [["path"]],
-  expand: ({ path = "" }, context) => attach(context, { address: path, settings: [["TYPE", "duckdb"]] }),
+  expand: (options, context) =>
+    attach(context, {
+      address: options["path"] ?? "",
+      settings: [["TYPE", "duckdb"], ...settingsFrom(options, { "encryption-key": "ENCRYPTION_KEY" })],
+    }),
 };

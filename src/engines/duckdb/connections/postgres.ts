@@ -1,3 +1,3 @@
 import { server } from "./server.ts";
 
-export const postgres = server("postgres");
+export const postgres = server("postgres", { "ssl-mode": "SSLMODE" });

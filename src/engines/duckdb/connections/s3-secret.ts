@@ -9,6 +9,10 @@ const SETTINGS = {
   "url-style": "URL_STYLE",
   "use-ssl": "USE_SSL",
   scope: "SCOPE",
+  "kms-key-id": "KMS_KEY_ID",
+  "requester-pays": "REQUESTER_PAYS",
+  profile: "PROFILE",
+  "assume-role-arn": "ASSUME_ROLE_ARN",
 };
 
 /** Credentials for `s3://` addresses; without a key, those of the environment (AWS's credential chain). */
@@ -16,6 +20,8 @@ export const s3Secret: ConnectionType = {
   type: "s3-secret",
   options: Object.keys(SETTINGS),
   required: [],
+  values: { "url-style": ["path", "vhost"], "use-ssl": "boolean", "requester-pays": "boolean" },
+  isSecret: true,
   expand(options, { name }) {
     const usesChain = options["key-id"] === undefined;
     return statements(

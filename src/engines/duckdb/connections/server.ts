@@ -3,11 +3,12 @@ import { attach, type ConnectionType, extension, secret, settingsFrom, statement
 
 const ADDRESS = { host: "HOST", port: "PORT", database: "DATABASE", user: "USER", password: "PASSWORD" };
 
-/** A database server that DuckDB attaches, by its own connection string (`dsn`) or by host, port and so on. */
-export function server(type: "postgres" | "mysql"): ConnectionType {
+/** A database server, with settings of its own, that DuckDB attaches, by its own connection string (`dsn`) or by host, port and so on. */
+export function server(type: "postgres" | "mysql", more: Readonly<Record<string, string>>): ConnectionType {
+  const names = { ...ADDRESS, ...more };
   return {
     type,
-    options: ["dsn", ...Object.keys(ADDRESS), "schema"],
+    options: ["dsn", ...Object.keys(names), "schema"],
     required: [["dsn", "host"]],
     expand(options, context) {
       const { dsn, schema } = options;
@@ -18,7 +19,7 @@ export function server(type: "postgres" | "mysql"): ConnectionType {
       }
       return statements(
         extension(type),
-        secret(secretName, [["TYPE", type], ...settingsFrom(options, ADDRESS)]),
+        secret(secretName, [["TYPE", type], ...settingsFrom(options, names)]),
         attach(context, {
           address: "",
           settings: [["TYPE", type], ["SECRET", quoteIdentifier(secretName)], ...schemas],

@@ -60,7 +60,7 @@ describe("connections", () => {
     const context = { name: "c", readOnly: false };
     const expand = (value: string): string =>
       type.expand(Object.fromEntries(type.options.map((option) => [option, value])), context);
-    const isAlwaysRemote = ["postgres", "mysql", "s3-secret"].includes(name);
+    const isAlwaysRemote = /^(?:postgres|mysql|iceberg-catalog|motherduck|.*-secret)$/.test(name);
     expect(overInit(expand("./data"))).toBe(isAlwaysRemote);
     expect(overInit(expand("s3://bucket/data"))).toBe(true);
   });
