@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ConnectionType } from "../engines/engine.ts";
+import type { ConnectionType } from "../engines/connection-type.ts";
 import { engine } from "../engines/index.ts";
 import { validators } from "../params/validators/index.ts";
 import { type JsonSchema, SCALARS } from "../params/validators/scalars.ts";

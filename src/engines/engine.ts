@@ -2,6 +2,7 @@ import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { UserFunctions } from "../sql/user-functions.ts";
+import type { ConnectionType } from "./connection-type.ts";
 import type { ExtensionOptions, ExtensionPlace, LinkFiles, NeededExtension } from "./extensions.ts";
 import type { LargeScan } from "./large-scan.ts";
 import type { RemoteFiles } from "./remote-files.ts";
@@ -221,23 +222,6 @@ export interface ConnectionDefinition {
   readonly maxConcurrency?: number | undefined;
   /** Values that templates can insert into their SQL, such as paths. */
   readonly properties?: readonly string[] | undefined;
-}
-
-/** Options of a typed connection, as written in the YAML. */
-export type ConnectionOptions = Readonly<Record<string, string | undefined>>;
-
-/** A short form of `init`: it declares its options and turns them into SQL. */
-export interface ConnectionType {
-  readonly type: string;
-  readonly options: readonly string[];
-  /** At least one option of each group is required. */
-  readonly required: readonly (readonly string[])[];
-  /** The values that options accept. Others accept any string. */
-  readonly values?: Readonly<Record<string, "boolean" | "integer" | readonly string[]>>;
-  /** Whether it only creates a secret, which other connections may need. */
-  readonly isSecret?: boolean;
-  /** `name` becomes the name of the catalog, view or secret. */
-  expand(options: ConnectionOptions, context: { readonly name: string; readonly readOnly: boolean }): string;
 }
 
 /** A database file that was replaced while Eider served it. */

@@ -87,7 +87,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     serverSettings: openServerSettings({ ...options, definitions: options.connections }),
     definitions: options.connections,
     mask,
-    explain,
+    explain: (message) => explainMissingExtension(message, opened),
     slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
     onOpening: beginUnknownChange,
     onOpened: async () => {
@@ -144,7 +144,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     try {
       await configuration.runTrusted(() => withConnection(database, (connection) => duckdb.query(connection, sql)));
     } catch (error) {
-      throw new EngineOpenError(mask(await explain(errorMessage(error))));
+      throw new EngineOpenError(mask(await explainMissingExtension(errorMessage(error), opened)));
     } finally {
       endChange();
     }

@@ -1,5 +1,5 @@
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
-import type { ConnectionOptions, ConnectionType } from "../../engine.ts";
+import type { ConnectionOptions, ConnectionType } from "../../connection-type.ts";
 
 export type Options = ConnectionOptions;
 export type ConnectionContext = Parameters<ConnectionType["expand"]>[1];

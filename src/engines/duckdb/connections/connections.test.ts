@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { failureOf, testEngine } from "../../../../test/suites/duckdb-engine.ts";
-import type { ConnectionOptions, ConnectionType } from "../../engine.ts";
+import type { ConnectionOptions, ConnectionType } from "../../connection-type.ts";
 import { connectionTypes } from "./index.ts";
 
 function expandConnection(type: string, options: ConnectionOptions, context: Parameters<ConnectionType["expand"]>[1]) {
