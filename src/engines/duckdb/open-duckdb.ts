@@ -76,7 +76,6 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     ...options.connections.flatMap(({ secrets }) => secrets),
     ...[...configured].flatMap(([name, value]) => (isCredentialName(name) ? value : [])),
   ]);
-  const explain = (message: string): Promise<string> => explainMissingExtension(message, opened);
   const slots = openQuerySlots(options);
   const pool = openConnectionPool({ database, settings, versions, macros, maxIdle: options.maxConcurrentQueries * 2 });
   const configuration = configurationLock({ database, definitions: options.connections, settings, configured });
