@@ -22,7 +22,7 @@ export function attach({ name, readOnly }: ConnectionContext, { address, setting
   return `ATTACH IF NOT EXISTS ${quoteLiteral(address)} AS ${quoteIdentifier(name)}${list}`;
 }
 
-export function view({ name }: ConnectionContext, source: string): string {
+function view({ name }: ConnectionContext, source: string): string {
   return `CREATE OR REPLACE VIEW ${quoteIdentifier(name)} AS SELECT * FROM ${source}`;
 }
 
