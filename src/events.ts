@@ -15,6 +15,8 @@ export type ServiceEvent =
   | { readonly kind: "call-cut"; readonly requestId: string; readonly endpoint: string; readonly failure: Failure }
   | { readonly kind: "connection-down"; readonly connection: string; readonly message: string }
   | { readonly kind: "connection-up"; readonly connection: string }
+  /** The `init` of a connection takes long, and then that it is done. */
+  | { readonly kind: "connection-opening" | "connection-opened"; readonly connection: string; readonly ms: number }
   /** The database is unusable after an error and must be reopened. Reported once per opened database. */
   | { readonly kind: "database-lost" }
   /** A dependency failed: identity provider, Redis, certificate. `message` says what happens instead. */

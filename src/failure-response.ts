@@ -93,6 +93,10 @@ export function failureResponse(failure: Failure): FailureResponse {
         `connection '${failure.connection}' cannot be reached`,
         `The data source '${failure.connection}' cannot be reached at the moment; try again later`,
       );
+    case "connection-opening": {
+      const state = openingText(failure);
+      return unavailableResponse(`connection ${state}`, `The data source ${state}; try again later`);
+    }
     case "overloaded":
       return unavailableResponse(
         "too many requests are waiting",
@@ -110,6 +114,11 @@ export function failureResponse(failure: Failure): FailureResponse {
     case "internal":
       return errorResponse(500, "Internal Server Error", "Internal error");
   }
+}
+
+/** For messages, after the word "connection". */
+export function openingText({ connection, ms }: { readonly connection: string; readonly ms: number }): string {
+  return `'${connection}' is still running its init statement, for ${Math.floor(ms / 1_000)} s`;
 }
 
 /** The status that proxies log when a client disconnects early. */

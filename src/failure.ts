@@ -49,6 +49,8 @@ export type Failure =
   | { readonly kind: "conflict" }
   | { readonly kind: "query-timeout"; readonly limitMs: number }
   | { readonly kind: "connection-down"; readonly connection: string }
+  /** The call waited for the `init` of a connection, which has been running for `ms` milliseconds. */
+  | { readonly kind: "connection-opening"; readonly connection: string; readonly ms: number }
   | { readonly kind: "overloaded" }
   | { readonly kind: "draining" }
   /** The client disconnected or cancelled the call. */

@@ -229,6 +229,7 @@ describe("HTTP", () => {
     "several-rows": { kind: "several-rows" },
     internal: { kind: "internal" },
     "connection-down": { kind: "connection-down", connection: "crm" },
+    "connection-opening": { kind: "connection-opening", connection: "crm", ms: 12_345 },
     "provider-down": { kind: "provider-down" },
     overloaded: { kind: "overloaded" },
     draining: { kind: "draining" },

@@ -20,6 +20,13 @@ export interface TestMariaDb extends AsyncDisposable {
   createDatabase(): Promise<string>;
   /** Runs SQL in a database and returns its rows, one line each. */
   sql(database: string, text: string): Promise<string>;
+  /** Stops its process: it accepts connections, but does not respond. */
+  freeze(): void;
+  thaw(): void;
+  /** Ends it like a crash. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port, with its data. */
+  restart(): Promise<void>;
 }
 
 /** One server for all tests of a file, started when the first test needs it. */
@@ -48,13 +55,31 @@ async function startMariaDb(): Promise<TestMariaDb> {
     return (await promisify(execFile)("mariadb", database === "" ? args : [...args, database])).stdout.trimEnd();
   }
 
+  async function end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    const ending = child;
+    child = undefined;
+    if (ending === undefined || ending.exitCode !== null) return;
+    const exited = new Promise((resolve) => ending.once("exit", resolve));
+    ending.kill(signal);
+    await exited;
+  }
+
   async function stop(): Promise<void> {
-    if (child !== undefined && child.exitCode === null) {
-      const exited = new Promise((resolve) => child?.once("exit", resolve));
-      child.kill("SIGTERM");
-      await exited;
-    }
+    await end("SIGTERM");
     await rm(folder, { recursive: true, force: true });
+  }
+
+  async function restart(): Promise<void> {
+    const options = [`--port=${port}`, "--bind-address=127.0.0.1", `--socket=${join(folder, "socket")}`];
+    const args = ["--no-defaults", ...dataOptions, ...options, `--pid-file=${join(folder, "pid")}`];
+    const started = spawn("mariadbd", args, { stdio: ["ignore", "pipe", "pipe"] });
+    child = started;
+    let output = "";
+    for (const stream of [started.stdout, started.stderr]) stream.on("data", (text) => (output += text));
+    await until("MariaDB to be ready", () => {
+      if (started.exitCode !== null) throw new Error(`mariadbd ended: ${output}`);
+      return output.includes("ready for connections");
+    });
   }
 
   try {
@@ -63,16 +88,7 @@ async function startMariaDb(): Promise<TestMariaDb> {
       "--auth-root-authentication-method=normal",
       "--skip-test-db",
     ]);
-    const options = [`--port=${port}`, "--bind-address=127.0.0.1", `--socket=${join(folder, "socket")}`];
-    child = spawn("mariadbd", ["--no-defaults", ...dataOptions, ...options, `--pid-file=${join(folder, "pid")}`], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (text) => (output += text));
-    await until("MariaDB to be ready", () => {
-      if (child?.exitCode !== null) throw new Error(`mariadbd ended: ${output}`);
-      return output.includes("ready for connections");
-    });
+    await restart();
   } catch (error) {
     await stop();
     throw error;
@@ -85,6 +101,10 @@ async function startMariaDb(): Promise<TestMariaDb> {
       return name;
     },
     sql,
+    freeze: () => child?.kill("SIGSTOP"),
+    thaw: () => child?.kill("SIGCONT"),
+    kill: () => end("SIGKILL"),
+    restart,
     [Symbol.asyncDispose]: stop,
   };
 }

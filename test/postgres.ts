@@ -33,6 +33,9 @@ export interface TestPostgres extends AsyncDisposable {
   sql(database: string, text: string): Promise<string>;
   /** Ends it like a crash. */
   kill(): Promise<void>;
+  /** Stops all its processes: it accepts connections, but does not respond. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
   /** Starts it again on the same port, with its data. */
   restart(): Promise<void>;
 }
@@ -95,6 +98,14 @@ async function startPostgres(): Promise<TestPostgres> {
     await exited;
   }
 
+  async function signalAll(signal: "SIGSTOP" | "SIGCONT"): Promise<void> {
+    const pid = running?.pid;
+    if (pid === undefined) return;
+    process.kill(pid, signal);
+    const children = (await promisify(execFile)("pgrep", ["-P", String(pid)])).stdout.split("\n").filter(Boolean);
+    for (const child of children) process.kill(Number(child), signal);
+  }
+
   async function runClient(program: "createdb" | "psql", args: readonly string[]): Promise<string> {
     const address = ["-h", "127.0.0.1", "-p", String(port), "-U", USER];
     const env = { PGPASSWORD: PASSWORD, LC_ALL: "C" };
@@ -113,6 +124,8 @@ async function startPostgres(): Promise<TestPostgres> {
     sql: (database, text) =>
       runClient("psql", ["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", text, databaseIn(database)]),
     kill: () => stop("SIGQUIT"),
+    freeze: () => signalAll("SIGSTOP"),
+    thaw: () => signalAll("SIGCONT"),
     restart,
     async [Symbol.asyncDispose]() {
       await stop("SIGINT");

@@ -24,23 +24,30 @@ export function healthAt(path: string, parts: HealthParts, draining: boolean) {
 
 function readyResponse({ connectionStatus, caches, heartbeats }: HealthParts, draining: boolean) {
   if (draining) return { status: 503, body: { status: "draining" } };
-  const down = connectionStatus.down();
+  // In the background: a data source that does not respond must not delay this response.
+  connectionStatus.check();
+  const failing = [...new Set([...connectionStatus.down().keys(), ...connectionStatus.opening()])];
+  const reasons = Object.fromEntries(
+    failing.flatMap((name) => {
+      const waitingFor = connectionStatus.waitingFor(name);
+      return waitingFor === undefined ? [] : [[name, waitingFor]];
+    }),
+  );
   const failingCaches = caches
     .statuses()
     .flatMap(({ name, error }) => (error === undefined ? [] : `${name.schema}.${name.table}`));
   const failingHeartbeats = (heartbeats?.statuses() ?? []).flatMap(({ endpoint, works }) =>
     works === false ? endpoint : [],
   );
-  if (down.size === 0 && failingCaches.length === 0 && failingHeartbeats.length === 0) {
+  if (failing.length === 0 && failingCaches.length === 0 && failingHeartbeats.length === 0) {
     return { status: 200, body: { status: "ok" } };
   }
-  // Retries connections in the background; the failure is already reported.
-  for (const name of down.keys()) connectionStatus.open([name]).catch(() => {});
   return {
     status: 200,
     body: {
       status: "degraded",
-      ...unlessEmpty("connections", [...down.keys()]),
+      ...unlessEmpty("connections", failing),
+      ...(Object.keys(reasons).length > 0 && { reasons }),
       ...unlessEmpty("caches", failingCaches),
       ...unlessEmpty("heartbeats", failingHeartbeats),
     },

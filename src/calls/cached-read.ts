@@ -8,7 +8,7 @@ import type { ParamValue } from "../params/parameter.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
 import type { Lookup } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { type OpeningCall, untilOpen } from "./until-open.ts";
 
 /** The snapshot that the rows of a cached read come from. */
 export interface CachedFrom {
@@ -28,7 +28,9 @@ export function isCached(endpoint: Endpoint): endpoint is CachedEndpoint {
 }
 
 interface OpeningOptions<T> {
-  readonly services: { verifyWithoutConnections(endpoint: Endpoint): Promise<Endpoint> };
+  readonly services: Pick<OpeningCall, "connectionStatus"> & {
+    verifyWithoutConnections(endpoint: Endpoint): Promise<Endpoint>;
+  };
   readonly readAs: (endpoint: Endpoint) => Promise<T>;
   readonly signal: StopSignal;
 }
@@ -50,7 +52,7 @@ export async function readWhileOpening<T>(
       if (!(error instanceof RequestFailure) || error.failure.kind !== "query-failed") throw error;
     }
   }
-  return await readAs(await untilAborted(opening, signal));
+  return await readAs(await untilOpen(opening, { endpoint, ...services, signal }));
 }
 
 export interface LeaseOptions {

@@ -1,17 +1,24 @@
-import type { Engine } from "../engines/engine.ts";
+import type { Engine, StopSignal } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
 import type { ConnectionStatus } from "./connection-status.ts";
 
 /** Receives the results of an engine's calls. */
 export interface EngineObservers {
-  readonly connectionStatus: Pick<ConnectionStatus, "follow">;
+  readonly connectionStatus: Pick<ConnectionStatus, "follow" | "watch">;
   /** Called when a query failed in the database. */
   readonly onQueryFailed: (message: string) => void;
 }
 
+interface EngineCall {
+  readonly connections: readonly string[];
+  readonly signal: StopSignal;
+}
+
 /** Wraps an engine. Its calls report which connections are down or up again, and whether the database still works. */
 export function observeEngine(engine: Engine, { connectionStatus, onQueryFailed }: EngineObservers): Engine {
-  function follow<T>({ connections }: { readonly connections: readonly string[] }, call: Promise<T>): Promise<T> {
+  const { watch } = connectionStatus;
+
+  function follow<T>({ connections }: EngineCall, call: Promise<T>): Promise<T> {
     if (connections.length > 0) connectionStatus.follow(connections, call);
     call.catch((error: unknown) => {
       if (error instanceof RequestFailure && error.failure.kind === "query-failed")
@@ -19,12 +26,22 @@ export function observeEngine(engine: Engine, { connectionStatus, onQueryFailed 
     });
     return call;
   }
+
+  /** A call whose rows nobody needs if a database server hangs. */
+  function read<C extends EngineCall, T>(call: C, start: (call: C) => Promise<T>): Promise<T> {
+    return follow(call, call.connections.some(engine.canProbe) ? watch.run(call, start) : start(call));
+  }
+
+  function write<C extends EngineCall, T>(call: C, start: () => Promise<T>): Promise<T> {
+    return follow(call, call.connections.some(engine.canProbe) ? watch.runToEnd(call, start) : start());
+  }
+
   return {
     ...engine,
-    read: (read) => follow(read, engine.read(read)),
-    readIntoFile: (read, file) => follow(read, engine.readIntoFile(read, file)),
-    write: (write) => follow(write, engine.write(write)),
-    writeOnce: (write, once) => follow(write, engine.writeOnce(write, once)),
-    change: (change, work) => follow(change, engine.change(change, work)),
+    read: (call) => read(call, engine.read),
+    readIntoFile: (call, file) => read(call, (watched) => engine.readIntoFile(watched, file)),
+    write: (call) => write(call, () => engine.write(call)),
+    writeOnce: (call, once) => write(call, () => engine.writeOnce(call, once)),
+    change: (call, work) => write(call, () => engine.change(call, work)),
   };
 }

@@ -34,6 +34,7 @@ import {
 import { lookupOf } from "./call-lookup.ts";
 import { type CallMarks, noteRendered } from "./call-marks.ts";
 import { callRows } from "./call-rows.ts";
+import type { ConnectionStatus } from "./connection-status.ts";
 import type { Deadline } from "./deadline.ts";
 import type { IdempotentResponses } from "./idempotency.ts";
 import { loggedQuery } from "./logged-query.ts";
@@ -61,6 +62,7 @@ export interface CallServices {
   readonly spool: Spool;
   readonly limits: Limits;
   readonly idempotentResponses: IdempotentResponses;
+  readonly connectionStatus: Pick<ConnectionStatus, "openingFailure">;
   readonly caches: Caches;
   /** The catalog of the caches. */
   readonly cacheCatalog: string;

@@ -14,7 +14,7 @@ import type { WriteResponse } from "./idempotency.ts";
 import { loggedQuery } from "./logged-query.ts";
 import { requireOne } from "./one-row.ts";
 import { type Call, type CallServices, statementsOf, validateCall } from "./run-endpoint.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilOpen } from "./until-open.ts";
 
 /** The response to a write. */
 export interface WrittenResponse extends WriteResponse {
@@ -84,7 +84,7 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
     });
   };
   const result = await deadline.spendUntilSettled(async () => {
-    const verified = await untilAborted(services.prepare(endpoint), signal);
+    const verified = await untilOpen(services.prepare(endpoint), { endpoint, ...services, signal });
     return await withLeases(verified, { caches: services.caches, signal }, () => run(verified));
   });
   observed.rows = result.rowsAffected;

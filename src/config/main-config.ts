@@ -97,6 +97,7 @@ function compileConnection(
     properties: new Map(Object.entries(properties)),
     readOnly: input["read-only"],
     lazy: input.lazy,
+    connectTimeoutMs: input["connect-timeout"],
     maxConcurrency: input["max-concurrency"],
     logQueries: input["log-queries"],
     logParameters: input["log-parameters"],

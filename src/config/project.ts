@@ -24,6 +24,8 @@ export interface ConnectionConfig {
   readonly properties: ReadonlyMap<string, string>;
   readonly readOnly: boolean;
   readonly lazy: boolean;
+  /** How long startup waits for it, if it is lazy. */
+  readonly connectTimeoutMs: number;
   readonly maxConcurrency: number | undefined;
   readonly logQueries: boolean;
   readonly logParameters: boolean;

@@ -5,6 +5,7 @@ import type { UserFunctions } from "../sql/user-functions.ts";
 import type { ConnectionType } from "./connection-type.ts";
 import type { ExtensionOptions, ExtensionPlace, LinkFiles, NeededExtension } from "./extensions.ts";
 import type { LargeScan } from "./large-scan.ts";
+import type { Prober } from "./prober.ts";
 import type { RemoteFiles } from "./remote-files.ts";
 import type { Rows, WriteResult } from "./rows.ts";
 import type { RecordStore, WriteOnce, WriteOnceResult } from "./write-once.ts";
@@ -132,7 +133,7 @@ export interface EngineMemory {
 }
 
 /** Runs SQL. Code outside this folder does not know which database runs it. */
-export interface Engine {
+export interface Engine extends Prober {
   readonly dialect: Dialect;
   /**
    * Opens a connection now (runs its `init` once). Rejects with a RequestFailure `connection-down`, whose cause is the database's

@@ -2,6 +2,7 @@ import { oneLine } from "../config/problem.ts";
 import type { LogLevel } from "../config/schema/main.ts";
 import type { ServiceEvent } from "../events.ts";
 import { type Failure, logMessage } from "../failure.ts";
+import { openingText } from "../failure-response.ts";
 import { escapeUnprintable } from "../printable.ts";
 
 export interface Logger {
@@ -75,6 +76,10 @@ function describe(event: ServiceEvent): Line {
       return line("warn", `connection '${event.connection}' cannot be reached: ${event.message}`);
     case "connection-up":
       return line("info", `connection '${event.connection}' is back`);
+    case "connection-opening":
+      return line("info", `connection ${openingText(event)}`);
+    case "connection-opened":
+      return line("info", `connection '${event.connection}' is open after ${Math.floor(event.ms / 1_000)} s`);
     case "database-lost":
       return line("debug", "the database is unusable after an error");
     case "dependency-down":
@@ -160,6 +165,7 @@ const OPERATOR_FAILURES: ReadonlySet<Failure["kind"]> = new Set([
   "query-failed",
   "several-rows",
   "connection-down",
+  "connection-opening",
   "overloaded",
   "query-timeout",
   "internal",

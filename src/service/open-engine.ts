@@ -8,12 +8,12 @@ import type { ConnectionConfig, MainConfig } from "../config/project.ts";
 import type { Engine, EngineOpenError, ReplacedFile } from "../engines/engine.ts";
 import { engine as engineType } from "../engines/index.ts";
 import { availableCores, availableMemory, residentMemory } from "../engines/machine.ts";
+import { openingText } from "../failure-response.ts";
 import type { Spool } from "../spool/spool.ts";
 import { withTimeLimit } from "../time-limit.ts";
 import { queryLimits } from "./query-limits.ts";
 
-/** How long startup waits for a lazy connection. */
-const CONNECT_TIMEOUT_MS = 5_000;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface EngineParts {
   readonly secretUsers: readonly SecretUsers[];
@@ -98,21 +98,25 @@ export async function connect(
   { parsed, connectionStatus, problems }: ConnectOptions,
 ): Promise<string | undefined> {
   const failures: string[] = [];
-  const open = async ({ name, lazy }: ConnectionConfig): Promise<void> => {
+  const open = async ({ name, lazy, connectTimeoutMs }: ConnectionConfig): Promise<void> => {
+    const warn = (message: string): void => {
+      problems.push({
+        severity: "warning",
+        location: main.locate(["connections", name]),
+        path: `connections.${name}`,
+        message: `connection ${message}, and their templates were parsed but not checked against the database`,
+      });
+    };
+    const warnOpening = (): void => {
+      warn(`${openingText({ connection: name, ms: connectTimeoutMs })}; calls to its endpoints wait for it`);
+    };
     try {
       const opening = connectionStatus.open([name]);
-      await (lazy ? withTimeLimit(opening, CONNECT_TIMEOUT_MS, throwTimeout) : opening);
+      await (lazy ? withTimeLimit(opening, Math.min(connectTimeoutMs, LONGEST_TIMER_MS), warnOpening) : opening);
     } catch (error) {
-      const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;
-      if (!lazy) failures.push(message);
-      else {
-        problems.push({
-          severity: "warning",
-          location: main.locate(["connections", name]),
-          path: `connections.${name}`,
-          message: `${message}; its endpoints return 503 until it is back, and their templates were parsed but not checked against the database`,
-        });
-      }
+      const message = `'${name}' cannot be reached: ${reasonOf(error)}`;
+      if (lazy) warn(`${message}; its endpoints return 503 until it is back`);
+      else failures.push(`connection ${message}`);
     }
   };
   // Others may need their secrets.
@@ -123,8 +127,4 @@ export async function connect(
 
 function createsSecret({ type }: ConnectionConfig): boolean {
   return engineType.connectionTypes.some((known) => known.type === type && known.isSecret === true);
-}
-
-function throwTimeout(): never {
-  throw new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`);
 }

@@ -5,7 +5,7 @@ import { describeInput, PlainScalar } from "../../params/validators/scalars.ts";
 import { oneLine } from "../problem.ts";
 import { unknownMessage } from "../suggest.ts";
 import { isMapping, type Mapping } from "../tree.ts";
-import { block, choice, flag, integer, PARSING, record, string } from "./blocks.ts";
+import { block, choice, fineDuration, flag, integer, PARSING, record, string } from "./blocks.ts";
 
 const { connectionTypes } = engine;
 
@@ -17,6 +17,7 @@ const keys = {
   properties: record(string).prefault({}).describe("Readable in templates as conn.<key>."),
   "read-only": flag.prefault(false),
   lazy: flag.prefault(true).describe("If true, a data source that is down does not stop the service."),
+  "connect-timeout": fineDuration.prefault("5s").describe("How long startup waits for the data source, if lazy."),
   "max-concurrency": integer({ min: 1 }).optional().describe("Queries at a time, across all endpoints."),
   "log-queries": flag.prefault(false),
   "log-parameters": flag.prefault(false),

@@ -19,6 +19,7 @@ import { memoryOf } from "./database/memory-use.ts";
 import { openDuckDbConnections } from "./database/open-connections.ts";
 import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
 import { openReplacedFiles } from "./database/replaced-files.ts";
+import { openServerProbes } from "./database/server-probes.ts";
 import { openServerSettings } from "./database/server-settings.ts";
 import { openSqliteFiles } from "./database/sqlite-files.ts";
 import { duckdbDialect } from "./dialect.ts";
@@ -90,7 +91,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
     onOpening: beginUnknownChange,
     onOpened: async () => {
-      await Promise.all([files.findAttached(), sqlite.findAttached()]);
+      await Promise.all([files.findAttached(), sqlite.findAttached(), probes.findAttached()]);
     },
   });
   const planner = openPlanner({ ...options, database, settings, mask, macros });
@@ -108,6 +109,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const records = openWriteRecords();
   const files = openReplacedFiles({ database, mask, onReplacing: beginUnknownChange, ...options });
   const sqlite = openSqliteFiles({ ...options, inspect, run: attach });
+  const probes = openServerProbes({ ...options, database, inspect, mask });
   const { inSession, inSessionOnce } = sessionRunner({
     connections,
     sqlite,
@@ -166,8 +168,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     await files.close();
     await planner.close();
     await pool.close();
-    // An `init` may wait for an unresponsive server, which nothing can interrupt: closing does not wait for it.
-    if (connections.isIdle()) duckdb.close_sync(database);
+    // An `init` or a probe may wait for an unresponsive server, which nothing can interrupt: closing does not wait.
+    if (connections.isIdle() && probes.isIdle()) duckdb.close_sync(database);
   }
 
   function runRead(read: Read): Promise<Rows> {
@@ -220,6 +222,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   return {
     dialect: duckdbDialect,
     openConnection: connections.open,
+    canProbe: (name) => closing === undefined && probes.isAttached(name),
+    probe: probes.probe,
     lock: configuration.lock,
     plan: planner.plan,
     describe: planner.describe,

@@ -9,6 +9,7 @@ import { duckdbDialect } from "../dialect.ts";
 import { isFailedCommit, isLocked } from "../messages.ts";
 import type { Cancellation } from "../session/cancellation.ts";
 import { type LockUse, openReadWriteLock, type ReadWriteLock } from "../session/read-write-lock.ts";
+import { aliasPattern } from "./alias-pattern.ts";
 import { NEXT_SUFFIX, swapDatabase } from "./swap-database.ts";
 
 /**
@@ -110,8 +111,8 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
   async function fileOf([alias, path, readOnly, isDefault, settings]: TextRows[number]): Promise<SqliteFile> {
     const name = alias ?? "";
     const known = files.find((file) => file.alias === name && file.path === path);
-    const aliasPattern = new RegExp(`(?<![\\w$])${name.replace(/[^\w\s]/g, "\\$&")}(?![\\w$])`, "i");
-    const referring = connections.filter(({ init }) => init !== undefined && aliasPattern.test(init));
+    const pattern = aliasPattern(name);
+    const referring = connections.filter(({ init }) => init !== undefined && pattern.test(init));
     return {
       alias: name,
       path: path ?? "",
@@ -120,7 +121,7 @@ export function openSqliteFiles({ connections, maxQueued, inspect, run }: Sqlite
       isDefault: isDefault === "true",
       readsDuringCommit: await usesWal(name),
       connections: new Set(referring.map((connection) => connection.name)),
-      aliasPattern,
+      aliasPattern: pattern,
       lock: known?.lock ?? openReadWriteLock({ patienceMs: PATIENCE_MS, maxWaiting: maxQueued ?? MAX_WAITING }),
     };
   }

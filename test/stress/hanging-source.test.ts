@@ -1,0 +1,217 @@
+import { describe, expect } from "vitest";
+import { extensionDirectory, missingExtensions } from "../extensions.ts";
+import { missingMariaDb, sharedMariaDb } from "../mariadb.ts";
+import { testNeeding } from "../needing.ts";
+import { missingPostgres, sharedPostgres } from "../postgres.ts";
+import { type Files, type Program, start } from "../process/program.ts";
+import { type SilentProxy, silentProxy } from "../silent-proxy.ts";
+import { until } from "../until.ts";
+
+/** A database server with a table `t`, whose rows are 1 to 3. */
+interface Source {
+  readonly port: number;
+  /** The connection string of its database at another port. */
+  dsn(port: number): string;
+  freeze(): Promise<void> | void;
+  thaw(): Promise<void> | void;
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+  /** Ends all sessions of the database. */
+  endSessions(): Promise<unknown>;
+}
+
+const sharedServers = { postgres: sharedPostgres(), mysql: sharedMariaDb() };
+
+const sources: Record<keyof typeof sharedServers, () => Promise<Source>> = {
+  async postgres() {
+    const server = await sharedServers.postgres();
+    const database = await server.createDatabase();
+    await server.sql(database, "CREATE TABLE t AS SELECT generate_series(1, 3) AS id");
+    return {
+      ...server,
+      dsn: (port) => database.replace(/port=\d+/, `port=${port}`),
+      endSessions: () =>
+        server.sql(
+          database,
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        ),
+    };
+  },
+  async mysql() {
+    const server = await sharedServers.mysql();
+    const database = await server.createDatabase();
+    await server.sql(database, "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3)");
+    const sessions = `SELECT group_concat(concat('KILL ', id) SEPARATOR ';') FROM information_schema.processlist WHERE db = '${database}'`;
+    return {
+      ...server,
+      dsn: (port) => `host=127.0.0.1 port=${port} user=root database=${database}`,
+      endSessions: async () => server.sql("", await server.sql("", sessions)),
+    };
+  },
+};
+
+const servers = [
+  ["postgres", "postgres_scanner", missingPostgres],
+  ["mysql", "mysql_scanner", missingMariaDb],
+] as const;
+
+function read(name: string, sql: string, connection: string): Files {
+  return {
+    [`${name}.yaml`]: `url-path: /${name}\ntemplate-source: ${name}.sql\nconnection: [${connection}]\nwith-pagination: false\n`,
+    [`${name}.sql`]: sql,
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly retryAfter: string | null;
+}
+
+async function ask(url: string, path: string, init: RequestInit = {}): Promise<Answer> {
+  const answer = await fetch(url + path, init);
+  const body: unknown = await answer.json();
+  return { status: answer.status, body, retryAfter: answer.headers.get("retry-after") };
+}
+
+const ROWS = [{ id: 1 }, { id: 2 }, { id: 3 }];
+const DOWN: Answer = {
+  status: 503,
+  body: { error: "Service Unavailable: connection 'db' cannot be reached" },
+  retryAfter: "1",
+};
+const OK = { status: "ok" };
+const rowsAgain = (url: string) => until("rows", async () => (await ask(url, "/t")).status === 200);
+
+describe.each(servers)("%s", (type, extension, missing) => {
+  const needsServer = testNeeding(missing, missingExtensions(extension));
+
+  /** No call can time out: its query may take longer than the test. */
+  function project(dsn: string): Files {
+    return {
+      "eider.yaml": `http-port: 0
+limits: { query-timeout: 1h }
+duckdb: { extension_directory: '${extensionDirectory(extension)}' }
+connections:
+  db: { type: ${type}, dsn: ${JSON.stringify(dsn)} }
+  memory: {}
+`,
+      ...read("t", "SELECT id FROM db.t ORDER BY id", "db"),
+      ...read("local", "SELECT 1 AS a", "memory"),
+      "add.yaml": "url-path: /add\nmethod: POST\ntemplate-source: add.sql\nconnection: [db]\n",
+      "add.sql": "INSERT INTO db.t VALUES (99)",
+    };
+  }
+
+  /** Every call fails soon, those that have started and those that come later; the others go on. */
+  async function expectHanging(url: string, program: Program): Promise<void> {
+    const waiting = await Promise.all([ask(url, "/t"), ask(url, "/t?again")]);
+    expect(waiting).toEqual([DOWN, DOWN]);
+    expect(await ask(url, "/t")).toEqual(DOWN);
+    expect(await ask(url, "/add", { method: "POST" })).toEqual(DOWN);
+    expect((await ask(url, "/health/ready")).body).toEqual({
+      status: "degraded",
+      connections: ["db"],
+      reasons: { db: expect.stringMatching(/^does not respond, for \d+ s$/) },
+    });
+    expect((await ask(url, "/local")).body).toEqual([{ a: 1 }]);
+    expect(program.stderr()).toContain("connection 'db' cannot be reached: it does not respond");
+  }
+
+  async function expectBack(url: string, program: Program): Promise<void> {
+    await rowsAgain(url);
+    expect((await ask(url, "/t")).body).toEqual(ROWS);
+    expect((await ask(url, "/health/ready")).body).toEqual(OK);
+    expect(program.stderr()).toContain("connection 'db' is back");
+    expect(program.stderr()).not.toContain('"level":"error"');
+    expect(program.stderr()).not.toContain("geheim");
+  }
+
+  needsServer("one that freezes: 503 soon and then at once, and it is back when it responds", async () => {
+    const source = await sources[type]();
+    await using program = await start(project(source.dsn(source.port)));
+    const url = await program.url();
+    expect((await ask(url, "/t")).body).toEqual(ROWS);
+    await source.freeze();
+    try {
+      await expectHanging(url, program);
+    } finally {
+      await source.thaw();
+    }
+    await expectBack(url, program);
+  });
+
+  needsServer("readiness alone notices one that freezes, and that it responds again", async () => {
+    const source = await sources[type]();
+    // A probe keeps a thread until the server responds. If each request started one, no thread would be left.
+    await using program = await start(project(source.dsn(source.port)), { env: { UV_THREADPOOL_SIZE: "4" } });
+    const url = await program.url();
+    const status = async () => ((await ask(url, "/health/ready")).body as typeof OK).status;
+    expect((await ask(url, "/t")).body).toEqual(ROWS);
+    await source.freeze();
+    try {
+      await until("degraded", async () => (await status()) === "degraded");
+      expect(await ask(url, "/t")).toEqual(DOWN);
+      for (let times = 0; times < 20; times++) expect(await status()).toBe("degraded");
+      expect((await ask(url, "/local")).body).toEqual([{ a: 1 }]);
+    } finally {
+      await source.thaw();
+    }
+    await until("ok", async () => (await status()) === "ok");
+    expect((await ask(url, "/t")).body).toEqual(ROWS);
+  });
+
+  async function throughProxy(work: (parts: { proxy: SilentProxy; url: string; program: Program }) => Promise<void>) {
+    const source = await sources[type]();
+    await using proxy = await silentProxy(source.port);
+    await using program = await start(project(source.dsn(proxy.port)));
+    const url = await program.url();
+    expect((await ask(url, "/t")).body).toEqual(ROWS);
+    await work({ proxy, url, program });
+  }
+
+  needsServer("a network that falls silent and speaks again", () =>
+    throughProxy(async ({ proxy, url, program }) => {
+      proxy.silence();
+      await expectHanging(url, program);
+      proxy.speak();
+      await expectBack(url, program);
+    }),
+  );
+
+  needsServer("a network that falls silent and forgets its connections", () =>
+    throughProxy(async ({ proxy, url, program }) => {
+      proxy.silence();
+      await expectHanging(url, program);
+      proxy.speak();
+      proxy.reset();
+      await expectBack(url, program);
+    }),
+  );
+
+  needsServer("sessions that the server ends", async () => {
+    const source = await sources[type]();
+    await using program = await start(project(source.dsn(source.port)));
+    const url = await program.url();
+    expect((await ask(url, "/t")).body).toEqual(ROWS);
+    await source.endSessions();
+    const answers = [await ask(url, "/t"), await ask(url, "/t")];
+    for (const answer of answers) if (answer.status !== 200) expect(answer).toEqual(DOWN);
+    await rowsAgain(url);
+    expect((await ask(url, "/health/ready")).body).toEqual(OK);
+  });
+
+  needsServer("one that is killed and starts again", async () => {
+    const source = await sources[type]();
+    await using program = await start(project(source.dsn(source.port)));
+    const url = await program.url();
+    expect((await ask(url, "/t")).body).toEqual(ROWS);
+    await source.kill();
+    for (let times = 0; times < 3; times++) expect(await ask(url, "/t")).toEqual(DOWN);
+    expect((await ask(url, "/health/ready")).body).toEqual({ status: "degraded", connections: ["db"] });
+    await source.restart();
+    // Readiness alone notices it.
+    await until("ok", async () => ((await ask(url, "/health/ready")).body as typeof OK).status === "ok");
+    await expectBack(url, program);
+  });
+});
