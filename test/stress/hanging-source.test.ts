@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect } from "vitest";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
 import { missingMariaDb, sharedMariaDb } from "../mariadb.ts";
@@ -214,4 +215,39 @@ connections:
     await until("ok", async () => ((await ask(url, "/health/ready")).body as typeof OK).status === "ok");
     await expectBack(url, program);
   });
+});
+
+const missingProc = process.platform === "linux" ? undefined : "there is no /proc/net/tcp";
+
+testNeeding(
+  missingProc,
+  missingPostgres,
+  missingExtensions("postgres_scanner"),
+)("Postgres by host and port: its sockets notice a network that is gone", async () => {
+  const { port, user, password, ...server } = await sharedServers.postgres();
+  const dsn = await server.createDatabase();
+  await server.sql(dsn, "CREATE TABLE t AS SELECT 1 AS id");
+  const database = /dbname=(\w+)/.exec(dsn)?.[1];
+  const address = { type: "postgres", host: "127.0.0.1", port: String(port), user, password, database };
+  await using program = await start({
+    "eider.yaml": `http-port: 0
+duckdb: { extension_directory: '${extensionDirectory("postgres_scanner")}' }
+connections: { db: ${JSON.stringify(address)} }
+`,
+    ...read("t", "SELECT id FROM db.t", "db"),
+  });
+  expect((await ask(await program.url(), "/t")).body).toEqual([{ id: 1 }]);
+  // The kernel lists the timer of a socket: 02 is the one for keepalives, which start after 10 seconds and not after two hours.
+  const sockets = (await readFile(`/proc/${program.pid}/net/tcp`, "utf8"))
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/));
+  const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const timers = sockets
+    .filter((fields) => fields[2] === remote && fields[3] === "01")
+    .map((fields) => fields[5] ?? "");
+  expect(timers.length).toBeGreaterThan(0);
+  for (const timer of timers) {
+    const [kind, ticks = ""] = timer.split(":");
+    expect([kind, Number.parseInt(ticks, 16) <= 1_000]).toEqual(["02", true]);
+  }
 });

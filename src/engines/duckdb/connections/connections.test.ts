@@ -58,6 +58,24 @@ test.each(connectionTypes.map((type) => ({ type })))(
   },
 );
 
+test.each([
+  ["host=h", "host=h keepalives_idle=10 keepalives_interval=5 keepalives_count=2 tcp_user_timeout=20000"],
+  [
+    "postgres://h/d",
+    "postgres://h/d?keepalives_idle=10&keepalives_interval=5&keepalives_count=2&tcp_user_timeout=20000",
+  ],
+  [
+    "postgresql://h/d?sslmode=require",
+    "postgresql://h/d?sslmode=require&keepalives_idle=10&keepalives_interval=5&keepalives_count=2&tcp_user_timeout=20000",
+  ],
+  ["host=h keepalives=0", "host=h keepalives=0"],
+  ["host=h tcp_user_timeout=5000", "host=h tcp_user_timeout=5000"],
+])("Postgres at %s: limits for a silent network, unless the connection string has its own", (dsn, address) => {
+  expect(expandConnection("postgres", { dsn }, { name: "db", readOnly: false })).toContain(
+    `ATTACH IF NOT EXISTS '${address}' AS`,
+  );
+});
+
 test("a missing extension is reported", async () => {
   const init = expandConnection(
     "postgres",
