@@ -32,7 +32,6 @@ test("an init that takes long is reported as running, and calls that have waited
     const error = expect.stringMatching(/^Service Unavailable: connection 'crm' is still running .*, for \d+ s$/);
     expect(await answer.json()).toEqual({ error });
   }
-  expect(await (await fetch(`${url}/local`)).json()).toEqual([{ a: 1 }]);
   const ready = await until("a running init", async () => {
     const body = await (await fetch(`${url}/health/ready`)).text();
     return body.includes("reasons") && (JSON.parse(body) as unknown);
@@ -49,6 +48,7 @@ test("a call waits for a running init as long as its time limit allows", async (
   const init = "SELECT sleep_ms(1500); CREATE TABLE t AS SELECT 1 AS id";
   await using program = await start(project(init, "query-timeout: 1h"));
   const url = await program.url();
+  expect(await (await fetch(`${url}/local`)).json()).toEqual([{ a: 1 }]);
   expect(await (await fetch(`${url}/t`)).json()).toEqual([{ id: 1 }]);
   expect(await (await fetch(`${url}/health/ready`)).json()).toEqual({ status: "ok" });
   expect(program.stderr()).not.toContain("cannot be reached");

@@ -217,6 +217,36 @@ connections:
   });
 });
 
+testNeeding(missingPostgres, missingExtensions("postgres_scanner"))(
+  "a Postgres that does not respond at the start: calls wait for the first attempt only, and it is used when it responds",
+  async () => {
+    const source = await sources.postgres();
+    await using proxy = await silentProxy(source.port);
+    proxy.silence();
+    await using program = await start({
+      "eider.yaml": `http-port: 0
+limits: { query-timeout: 1h }
+duckdb: { extension_directory: '${extensionDirectory("postgres_scanner")}' }
+connections:
+  db: { type: postgres, dsn: ${JSON.stringify(source.dsn(proxy.port))}, connect-timeout: 1s }
+`,
+      ...read("t", "SELECT id FROM db.t ORDER BY id", "db"),
+    });
+    const url = await program.url();
+    expect(program.stderr()).toContain("connection 'db' is still running its init statement, for 1 s");
+    // libpq gives up after 10 seconds.
+    expect(await ask(url, "/t")).toEqual(DOWN);
+    const attempts = proxy.accepted();
+    for (let times = 0; times < 5; times++) expect(await ask(url, "/t")).toEqual(DOWN);
+    await until("the next attempt", () => proxy.accepted() > attempts);
+    expect(proxy.accepted()).toBe(attempts + 1);
+    expect(program.stderr()).toMatch(/connection 'db' cannot be reached: .*timeout expired/);
+    proxy.speak();
+    await rowsAgain(url);
+    expect((await ask(url, "/health/ready")).body).toEqual(OK);
+  },
+);
+
 const missingProc = process.platform === "linux" ? undefined : "there is no /proc/net/tcp";
 
 testNeeding(
