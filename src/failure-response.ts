@@ -118,7 +118,7 @@ export function failureResponse(failure: Failure): FailureResponse {
 
 /** For messages, after the word "connection". */
 export function openingText({ connection, ms }: { readonly connection: string; readonly ms: number }): string {
-  return `'${connection}' is still running its init statement, for ${Math.floor(ms / 1_000)} s`;
+  return `'${connection}' is still running its init statement, for ${Math.round(ms / 1_000)} s`;
 }
 
 /** The status that proxies log when a client disconnects early. */

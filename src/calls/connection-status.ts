@@ -147,5 +147,5 @@ export function reasonOf(error: unknown): string {
 }
 
 function seconds(ms: number): string {
-  return `${Math.floor(ms / 1_000)} s`;
+  return `${Math.round(ms / 1_000)} s`;
 }

@@ -79,7 +79,7 @@ function describe(event: ServiceEvent): Line {
     case "connection-opening":
       return line("info", `connection ${openingText(event)}`);
     case "connection-opened":
-      return line("info", `connection '${event.connection}' is open after ${Math.floor(event.ms / 1_000)} s`);
+      return line("info", `connection '${event.connection}' is open after ${Math.round(event.ms / 1_000)} s`);
     case "database-lost":
       return line("debug", "the database is unusable after an error");
     case "dependency-down":

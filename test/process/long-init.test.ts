@@ -24,8 +24,8 @@ const STATE = /running its init statement, for \d+ s/;
 test("an init that takes long is reported as running, and calls that have waited for it get 503", async () => {
   await using program = await start(project("SELECT sleep_ms(100000000)", "query-timeout: 100ms"));
   const url = await program.url();
-  expect(program.stderr()).toContain(
-    "connection 'crm' is still running its init statement, for 0 s; calls to its endpoints wait for it",
+  expect(program.stderr()).toMatch(
+    /connection 'crm' is still running its init statement, for \d+ s; calls to its endpoints wait for it/,
   );
   for (const answer of [await fetch(`${url}/t`), await fetch(`${url}/add`, { method: "POST" })]) {
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
@@ -39,7 +39,7 @@ test("an init that takes long is reported as running, and calls that have waited
   const reasons = { crm: expect.stringMatching(STATE) };
   expect(ready).toEqual({ status: "degraded", connections: ["crm"], reasons });
   await until("the log", () =>
-    program.stderr().includes("connection 'crm' is still running its init statement, for 1"),
+    /"connection 'crm' is still running its init statement, for \d\d+ s"/.test(program.stderr()),
   );
   expect(program.stderr()).not.toContain("cannot be reached");
 });
