@@ -41,6 +41,15 @@ export function extensionFolder(name) {
   return folder;
 }
 
+/** Runs SQL in a new DuckDB with the extensions of this folder. */
+export async function runSql(extensions, sql) {
+  const config = duckdb.create_config();
+  duckdb.set_config(config, "extension_directory", extensions);
+  const connection = await duckdb.connect(await duckdb.open(":memory:", config));
+  await duckdb.query(connection, sql);
+  duckdb.disconnect_sync(connection);
+}
+
 /** Starts a Node program and waits for the URL that it prints. */
 export const start = (args, options) => startProgram(process.execPath, args, options);
 

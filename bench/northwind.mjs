@@ -3,8 +3,7 @@
 //   npm run build && EIDER_TEST_EXTENSIONS=<folder with sqlite_scanner.duckdb_extension> node bench/northwind.mjs
 import { Agent, request } from "node:http";
 import { join } from "node:path";
-import duckdb from "@duckdb/node-bindings";
-import { extensionFolder, folderOf, median, memoryOf, startBoth } from "./load.mjs";
+import { extensionFolder, folderOf, median, memoryOf, runSql, startBoth } from "./load.mjs";
 
 const CLIENTS = 30;
 const SECONDS = Number(process.env.EIDER_BENCH_SECONDS ?? 20);
@@ -38,11 +37,8 @@ ${filter("country", "country = '{{{params.country}}}'")}ORDER BY company\n`,
 
 /** As many rows as in the well-known sample database. */
 async function fill() {
-  const config = duckdb.create_config();
-  duckdb.set_config(config, "extension_directory", extensions);
-  const connection = await duckdb.connect(await duckdb.open(":memory:", config));
-  await duckdb.query(
-    connection,
+  await runSql(
+    extensions,
     `LOAD sqlite; ATTACH '${file}' AS shop (TYPE sqlite);
 CREATE TABLE shop.products AS SELECT i + 1 AS id, 'Product ' || (i * 37) % 77 AS name, i % 29 AS supplier, i % 8 + 1 AS category,
   i * 1.25 AS price, i % 50 AS in_stock FROM range(77) r(i);
@@ -53,7 +49,6 @@ CREATE TABLE shop.orders AS SELECT 10248 + i AS id, 'C' || i % 91 AS customer, D
 CREATE TABLE shop.order_lines AS SELECT 10248 + i // 3 AS order_id, i % 77 + 1 AS product, i % 40 * 0.5 AS price, i % 9 + 1 AS quantity
   FROM range(2155) r(i)`,
   );
-  duckdb.disconnect_sync(connection);
 }
 
 const META = {
