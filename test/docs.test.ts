@@ -385,6 +385,14 @@ describe("pages", () => {
     expect(own.filter((page) => !linked.includes(page))).toEqual([]);
   });
 
+  test("every decision has a number of its own, which is in its title", () => {
+    const decisions = readdirSync(join(root, "docs/decisions"));
+    expect(new Set(decisions.map((file) => file.slice(0, 4))).size).toBe(decisions.length);
+    expect(decisions.filter((file) => !read(`docs/decisions/${file}`).startsWith(`# ${file.slice(0, 4)}: `))).toEqual(
+      [],
+    );
+  });
+
   const examples = pages.flatMap((page) =>
     blocksOf(read(page))
       .filter(({ language }) => language === "yaml")
