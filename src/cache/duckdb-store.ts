@@ -1,4 +1,4 @@
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { RequestFailure } from "../failure.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
 import { type Statement, statement } from "../sql/statement.ts";
@@ -49,7 +49,7 @@ const KEPT_RECORDS = 10_000;
 const RECORDS_BETWEEN_DELETIONS = 1_000;
 
 /** Stores snapshots as tables of an attached database. Rejects with a ForeignCacheError if that is not a cache, or one of another version of Eider. */
-export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOptions): Promise<SnapshotStore> {
+export async function openSnapshotStore(engine: EmbeddedEngine, options: SnapshotStoreOptions): Promise<SnapshotStore> {
   const { now, randomId, catalog = "cache", isOpen = () => true, inMemory = false, shared } = options;
   await openLayout(engine, catalog);
   if (shared === undefined) await clearLeftovers(engine, catalog).catch(() => {});

@@ -1,4 +1,4 @@
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { makeUnique } from "../result/column-names.ts";
 import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheDefinition, CacheName } from "./cache.ts";
@@ -15,7 +15,7 @@ interface OutdatedOptions {
 
 /** Caches whose current snapshot has another query, mode or set of columns than their definition. */
 export async function outdatedCaches(
-  engine: Engine,
+  engine: EmbeddedEngine,
   { catalog, definitions, isOpen }: OutdatedOptions,
 ): Promise<readonly CacheName[]> {
   const filled = await inReadTransaction(engine, (run) => currentSnapshots(run, catalog, definitions));
@@ -49,7 +49,7 @@ async function currentSnapshots(
 }
 
 /** Whether the query returns other columns than the table has, as `SELECT *` does when the data changes. False if unknown. */
-async function hasOtherColumns(engine: Engine, { render }: CacheDefinition, table: string): Promise<boolean> {
+async function hasOtherColumns(engine: EmbeddedEngine, { render }: CacheDefinition, table: string): Promise<boolean> {
   const { kind, statements } = render(FIRST_FILL);
   if (kind === "own") return false;
   const query = await columnNames(engine, statements);
@@ -58,7 +58,10 @@ async function hasOtherColumns(engine: Engine, { render }: CacheDefinition, tabl
   return stored !== undefined && stored.join("\0") !== query.join("\0");
 }
 
-async function columnNames(engine: Engine, statements: readonly Statement[]): Promise<readonly string[] | undefined> {
+async function columnNames(
+  engine: EmbeddedEngine,
+  statements: readonly Statement[],
+): Promise<readonly string[] | undefined> {
   const columns = await engine.describe(statements);
   return (
     columns &&

@@ -1,4 +1,5 @@
-import type { Engine, StopSignal } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
+import type { StopSignal } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
 import { changedName } from "../sql/classify.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
@@ -32,7 +33,7 @@ class Overtaken extends Error {}
 
 const MAX_TRIES = 5;
 
-export function openRefresher(engine: Engine, options: RefresherOptions): SnapshotStore["refresh"] {
+export function openRefresher(engine: EmbeddedEngine, options: RefresherOptions): SnapshotStore["refresh"] {
   const { catalog, now, randomId, fence = () => [] } = options;
 
   function planRefresh(definition: CacheDefinition, before: CurrentState): RefreshPlan {

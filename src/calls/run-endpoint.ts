@@ -4,18 +4,12 @@ import type { Snapshot } from "../cache/cache.ts";
 import type { Caches, Lease } from "../cache/caches.ts";
 import type { Limits } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Engine, FileKind, Read } from "../engines/engine.ts";
+import type { FileKind } from "../engines/embedded-engine.ts";
+import type { Engine, Read } from "../engines/engine.ts";
+import type { Engines } from "../engines/engines.ts";
 import type { Rows } from "../engines/rows.ts";
-import { type FieldError, RequestFailure } from "../failure.ts";
 import type { Page } from "../params/page.ts";
-import type { Params, RawParams } from "../params/parameter.ts";
-import {
-  isLong,
-  type ParamRules,
-  type ValidationResult,
-  validateLong,
-  validateParams,
-} from "../params/validate-params.ts";
+import type { Params } from "../params/parameter.ts";
 import type { Spool } from "../spool/spool.ts";
 import type { SpooledFile } from "../spool/spooled-file.ts";
 import { type Lookup, render } from "../sql/render.ts";
@@ -31,6 +25,7 @@ import {
   selectAll,
   withSnapshot,
 } from "./cached-read.ts";
+import type { Call } from "./call.ts";
 import { lookupOf } from "./call-lookup.ts";
 import { type CallMarks, noteRendered } from "./call-marks.ts";
 import { callRows } from "./call-rows.ts";
@@ -38,27 +33,12 @@ import type { ConnectionStatus } from "./connection-status.ts";
 import type { Deadline } from "./deadline.ts";
 import type { IdempotentResponses } from "./idempotency.ts";
 import { loggedQuery } from "./logged-query.ts";
-import type { CallNotes } from "./observed-call.ts";
 import { acceptFile, onlyRow } from "./one-row.ts";
 import { pagingOf, windowOf } from "./paging.ts";
-
-/** One call to an endpoint, from any surface. */
-export interface Call {
-  readonly raw: RawParams;
-  /** Errors that the surface itself found. */
-  readonly errors: readonly FieldError[];
-  readonly identity: Identity;
-  readonly deadline: Deadline;
-  readonly observed: CallNotes;
-  /** The client requests a cache refresh, and is allowed to. */
-  readonly refresh?: boolean;
-  /** Whether the client already has the rows of this snapshot. If so, none are read. */
-  readonly clientHas?: (cached: CachedFrom) => boolean;
-}
+import { validateCall } from "./validate-call.ts";
 
 /** What running a call needs from the service. */
-export interface CallServices {
-  readonly engine: Engine;
+export interface CallServices extends Engines {
   readonly spool: Spool;
   readonly limits: Limits;
   readonly idempotentResponses: IdempotentResponses;
@@ -111,8 +91,8 @@ export function runEndpoint(
   call: Call,
   services: CallServices,
 ): Promise<ReadResult | UnchangedResult> {
-  return runRead(endpoint, call, services, async ({ read, pageOf, lease, cached }) => {
-    const found = await services.engine.read(read);
+  return runRead(endpoint, call, services, async ({ engine, read, pageOf, lease, cached }) => {
+    const found = await engine.read(read);
     const rows = endpoint.operation.returns === "one" ? await onlyRow(found) : found;
     const { marks } = call.observed;
     if (marks !== undefined) marks.firstRow = performance.now();
@@ -138,6 +118,7 @@ export function runIntoFile(
 }
 
 interface PreparedRead {
+  readonly engine: Engine;
   readonly read: Read;
   readonly pageOf: (total: number | undefined) => PageOfRows | undefined;
   /** `run` releases it when the rows have been read. */
@@ -166,22 +147,24 @@ async function runRead<T>(
   function readAs(verified: Endpoint): Promise<T | UnchangedResult> {
     if (readsSnapshots(verified)) return readSnapshots(verified);
     if (marks !== undefined) marks.prepared = performance.now();
-    const read = readOf(verified, input, services.engine);
-    return run({ read, pageOf: pageOf(read), lease: undefined, cached: undefined });
+    const engine = services.engineOf(verified.connections);
+    const read = readOf(verified, input, engine);
+    return run({ engine, read, pageOf: pageOf(read), lease: undefined, cached: undefined });
   }
 
   async function readSnapshots(verified: Endpoint): Promise<T | UnchangedResult> {
+    const engine = services.engineOf(verified.connections);
     const lease = await leaseFor(verified, {
       caches: services.caches,
       signal,
       refresh: call.refresh ?? false,
-      statements: () => statementsOf(verified, lookupOf(params, undefined, identity), services.engine),
+      statements: () => statementsOf(verified, lookupOf(params, undefined, identity), engine),
     });
     if (marks !== undefined) marks.prepared = performance.now();
     try {
       if (!isCached(verified)) {
-        const read = readOf(verified, input, services.engine);
-        return await run({ read, pageOf: pageOf(read), lease, cached: undefined });
+        const read = readOf(verified, input, engine);
+        return await run({ engine, read, pageOf: pageOf(read), lease, cached: undefined });
       }
       const cached = cachedFrom(
         lease,
@@ -193,7 +176,7 @@ async function runRead<T>(
         return { kind: "unchanged", cached };
       }
       const read = cachedRead(verified, input, { services, lease });
-      return await run({ read, pageOf: pageOf(read), lease, cached });
+      return await run({ engine: services.engine, read, pageOf: pageOf(read), lease, cached });
     } catch (error) {
       lease.release();
       throw error;
@@ -236,32 +219,6 @@ function cachedRead(
     totalOf: operation.kind === "read" && operation.paginated ? statements : undefined,
     signal: deadline.signal,
   };
-}
-
-/** Validates the parameters of a call. Returns a promise only if they are long. */
-export function validateCall(endpoint: Endpoint, call: Call, limits: Limits): ValidCall | Promise<ValidCall> {
-  const { parameters, rejectsUnknownParams, operation, template } = endpoint;
-  const { raw } = call;
-  const rules: ParamRules = {
-    rejectsUnknown: rejectsUnknownParams,
-    enforcedEnums:
-      operation.kind === "write" && !operation.validateBeforeWrite ? (template?.enforcedEnums ?? new Set()) : undefined,
-    page: operation.kind === "read" ? { ...limits, paginated: operation.paginated } : undefined,
-    earlierErrors: call.errors,
-  };
-  if (!isLong(raw)) return requireValid(validateParams(parameters, raw, rules), call);
-  return validateLong(parameters, raw, rules).then((checked) => requireValid(checked, call));
-}
-
-interface ValidCall {
-  readonly params: Params;
-  readonly page: Page;
-}
-
-function requireValid(checked: ValidationResult, { observed: { marks } }: Call): ValidCall {
-  if (!checked.ok) throw new RequestFailure({ kind: "invalid-params", errors: checked.errors });
-  if (marks !== undefined) marks.validated = performance.now();
-  return checked;
 }
 
 function readOf(

@@ -76,7 +76,9 @@ export async function openForCheck(
   const { service } = opened;
   if (service === undefined) return opened;
   try {
-    const advice = await Promise.all(service.endpoints.map((endpoint) => adviceOn(endpoint, service.engine)));
+    const { engine, engineOf } = service;
+    const embedded = service.endpoints.filter(({ connections }) => engineOf(connections) === engine);
+    const advice = await Promise.all(embedded.map((endpoint) => adviceOn(endpoint, engine)));
     return { ...opened, problems: [...opened.problems, ...advice.flat()] };
   } finally {
     await service.close();

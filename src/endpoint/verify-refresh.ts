@@ -3,7 +3,8 @@ import { canCompare } from "../cache/cursor.ts";
 import { foldName, tableIn } from "../cache/store-names.ts";
 import { hasErrors, type KeyPath, type Problem } from "../config/problem.ts";
 import { errorAt, warningAt } from "../config/tree.ts";
-import type { AssumedColumn, AssumedTable, Engine } from "../engines/engine.ts";
+import type { AssumedColumn, AssumedTable, EmbeddedEngine } from "../engines/embedded-engine.ts";
+import type { Engine } from "../engines/engine.ts";
 import { changedName, effectsOf } from "../sql/classify.ts";
 import { statement } from "../sql/statement.ts";
 import { tokensOf } from "../sql/statement-words.ts";
@@ -19,7 +20,7 @@ export interface VerifiedRefresh {
 }
 
 /** Checks a refresh with the database, without running it. If it is valid, the database can plan reads of its table. */
-export async function verifyRefresh(refresh: CompiledRefresh, engine: Engine): Promise<VerifiedRefresh> {
+export async function verifyRefresh(refresh: CompiledRefresh, engine: EmbeddedEngine): Promise<VerifiedRefresh> {
   const { endpoint, definition, catalog, first } = refresh;
   const { schema, table } = definition.name;
   const name = tableIn(catalog, schema, table);
@@ -41,7 +42,7 @@ export async function verifyRefresh(refresh: CompiledRefresh, engine: Engine): P
 }
 
 /** For a refresh that cannot be planned now: reads are planned with the columns of its snapshot. Returns whether it has one. */
-export async function assumeStoredTable(refresh: CompiledRefresh, engine: Engine): Promise<boolean> {
+export async function assumeStoredTable(refresh: CompiledRefresh, engine: EmbeddedEngine): Promise<boolean> {
   const { schema, table } = refresh.definition.name;
   const rows = [statement(`SELECT * FROM ${tableIn(refresh.catalog, schema, table)}`)];
   return (await engine.assumeTable(assumedTable(refresh), rows)) !== undefined;

@@ -1,10 +1,10 @@
 import { type Identity, identityKey } from "../auth/identity.ts";
+import type { Call } from "../calls/call.ts";
 import { openMarks } from "../calls/call-marks.ts";
 import type { Deadline } from "../calls/deadline.ts";
 import { encodeWritten } from "../calls/encode-written.ts";
 import { type ObservedCall, observeCall } from "../calls/observed-call.ts";
 import { runCall } from "../calls/run-call.ts";
-import type { Call } from "../calls/run-endpoint.ts";
 import { runWrite } from "../calls/run-write.ts";
 import type { WriteResult } from "../engines/rows.ts";
 import { clientOf } from "../http/forwarded.ts";

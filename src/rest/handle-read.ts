@@ -1,6 +1,7 @@
 import type { CachedFrom } from "../calls/cached-read.ts";
+import type { Call } from "../calls/call.ts";
 import type { ObservedCall } from "../calls/observed-call.ts";
-import { type Call, type FileResult, type ReadResult, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
+import { type FileResult, type ReadResult, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { andThen, type Eventually } from "../eventually.ts";
 import type { Format } from "../formats/format.ts";

@@ -5,7 +5,8 @@ import { initOf } from "../config/connection-init.ts";
 import { fileIdentity, readTextFile } from "../config/files.ts";
 import type { Problem } from "../config/problem.ts";
 import type { ConnectionConfig, MainConfig } from "../config/project.ts";
-import type { Engine, EngineOpenError, ReplacedFile } from "../engines/engine.ts";
+import type { EmbeddedEngine, ReplacedFile } from "../engines/embedded-engine.ts";
+import type { Engine, EngineOpenError } from "../engines/engine.ts";
 import { engine as engineType } from "../engines/index.ts";
 import { availableCores, availableMemory, residentMemory } from "../engines/machine.ts";
 import { openingText } from "../failure-response.ts";
@@ -24,7 +25,7 @@ interface EngineParts {
 }
 
 /** Opens the database of a project. Rejects with an EngineOpenError. */
-export async function openEngine(main: MainConfig, parts: EngineParts): Promise<Engine> {
+export async function openEngine(main: MainConfig, parts: EngineParts): Promise<EmbeddedEngine> {
   const { secretUsers, spool, onFileReplaced, onCheckpointFailed } = parts;
   const inits = new Map(secretUsers.flatMap((users) => initConnection(users) ?? []).map((init) => [init.name, init]));
   const spillFolder = await spool.makeSpill();

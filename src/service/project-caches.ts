@@ -16,7 +16,8 @@ import type { SnapshotStore } from "../cache/snapshot-store.ts";
 import type { CacheStorage } from "../config/cache-config.ts";
 import type { Problem } from "../config/problem.ts";
 import type { MainConfig, Project } from "../config/project.ts";
-import { type Engine, EngineOpenError } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
+import { EngineOpenError } from "../engines/engine.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { quoteLiteral } from "../sql/quote.ts";
@@ -28,7 +29,7 @@ import { quoteLiteral } from "../sql/quote.ts";
 export type Purpose = "serve" | "maintain" | "check";
 
 export interface CacheParts {
-  readonly engine: Engine;
+  readonly engine: EmbeddedEngine;
   /** Whether a connection is open. */
   readonly isOpen: (connection: string) => boolean;
   readonly definitions: readonly CacheDefinition[];
@@ -73,7 +74,7 @@ export async function openProjectCaches(project: Project, parts: CacheParts): Pr
 }
 
 /** Reports a cache path that holds something other than a cache. That file stays unchanged. */
-async function pathProblems({ backend }: CacheStorage, main: MainConfig, engine: Engine): Promise<Problem[]> {
+async function pathProblems({ backend }: CacheStorage, main: MainConfig, engine: EmbeddedEngine): Promise<Problem[]> {
   const file = fileOf(backend);
   const message = file && (await unusablePathMessage(engine, file.path, backend.kind));
   if (file === undefined || message === undefined) return [];

@@ -100,7 +100,7 @@ interface StateContext {
 
 /** Opens everything above the shared state. The caller closes a service that it does not use. */
 async function openState(project: Project, compiled: CompiledProject, context: StateContext): Promise<OpenedService> {
-  const { engine, connectionStatus } = context.sharedState;
+  const { engines, connectionStatus } = context.sharedState;
   // Before verification: templates may read the table of users.
   const authenticators = await openServiceAuthenticators(project, context).catch(errorMessage);
   // Without caches or users, the templates that read them are not verified: their errors would only mislead.
@@ -112,9 +112,9 @@ async function openState(project: Project, compiled: CompiledProject, context: S
     return { service: undefined, problems, unreachable: opened };
   }
   problems.push(...opened.problems);
-  await engine.lock(settingsChangedByWrites(project, engineType.dialect));
+  await engines.engine.lock(settingsChangedByWrites(project, engineType.dialect));
   const verification = openVerification(compiled, {
-    engine,
+    engines,
     connectionStatus,
     inits: [...project.main.connections.values()].flatMap(({ init }) => init ?? []),
   });
@@ -153,7 +153,7 @@ async function cachesOf(
   // Caches outlive a reload. They are redefined once the new state is valid.
   return await sharedState.caches(() =>
     openProjectCaches(project, {
-      engine: sharedState.engine,
+      engine: sharedState.engines.engine,
       isOpen: sharedState.connectionStatus.isOpen,
       definitions: refreshes.map(({ definition }) => definition),
       report: options.report,
@@ -168,7 +168,7 @@ function openServiceAuthenticators(
   { sharedState, options, previous }: StateContext,
 ): Promise<Authenticators> {
   const { connect, report, env } = options;
-  const { engine } = sharedState;
+  const { engine } = sharedState.engines;
   return openAuthenticators(connect ? policiesOf(project) : [], {
     engine,
     report,
@@ -199,11 +199,11 @@ function serviceOf(
   { sharedState, authenticators, caches, verification, known }: ServiceParts,
   verified: readonly VerifiedEndpoint[],
 ): Service {
-  const { engine, spool, connectionStatus, rateLimiter, idempotentResponses } = sharedState;
+  const { engines, spool, connectionStatus, rateLimiter, idempotentResponses } = sharedState;
   const endpoints = verified.map(({ endpoint }) => endpoint);
   return {
+    ...engines,
     project,
-    engine,
     spool,
     endpoints,
     connectionStatus,

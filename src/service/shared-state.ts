@@ -2,13 +2,15 @@ import type { AuthPolicy, SecretUsers } from "../auth/policy.ts";
 import type { Caches } from "../cache/caches.ts";
 import { noCaches } from "../cache/no-caches.ts";
 import { type ConnectionStatus, openConnectionStatus } from "../calls/connection-status.ts";
-import { observeEngine } from "../calls/followed-engine.ts";
+import { observeEmbedded } from "../calls/observe-engine.ts";
 import { type IdempotentResponses, openIdempotentResponses } from "../calls/idempotency.ts";
 import type { Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { openProjectSpool } from "../config/remote-copies.ts";
 import { settingsChangedByWrites } from "../endpoint/settable.ts";
-import { type Engine, EngineOpenError } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
+import { EngineOpenError } from "../engines/engine.ts";
+import type { Engines } from "../engines/engines.ts";
 import { engine as engineType } from "../engines/index.ts";
 import type { Report } from "../events.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
@@ -36,7 +38,7 @@ export interface OpenOptions {
 export interface SharedState {
   /** Equal for two projects that can share this state. */
   readonly key: string;
-  readonly engine: Engine;
+  readonly engines: Engines;
   readonly spool: Spool;
   readonly connectionStatus: ConnectionStatus;
   readonly rateLimiter: RateLimiter;
@@ -79,7 +81,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
     isLost = true;
     options.report({ kind: "database-lost" });
   };
-  let opened: Engine;
+  let opened: EmbeddedEngine;
   try {
     opened = await openEngine(main, {
       secretUsers: secretUsersOf(project),
@@ -100,7 +102,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
   // A connection that is down at startup is reported as a problem, not as an event.
   let isStarting = true;
   const connectionStatus = openConnectionStatus(opened, (event) => isStarting || options.report(event));
-  const engine = observeEngine(opened, { connectionStatus, onQueryFailed });
+  const engine = observeEmbedded(opened, { connectionStatus, onQueryFailed });
   const parsed = await parseInits(main, engine, problems);
   const unreachable = options.connect ? await connect(main, { parsed, connectionStatus, problems }) : undefined;
   isStarting = false;
@@ -112,7 +114,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
   let caches: Caches | undefined;
   const sharedState: SharedState = {
     key: sharedStateKey(project),
-    engine,
+    engines: { engine, engineOf: () => engine },
     spool,
     connectionStatus,
     rateLimiter,

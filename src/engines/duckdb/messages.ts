@@ -2,7 +2,7 @@ import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import type { Mask } from "../../secrets.ts";
 import type { Statement } from "../../sql/statement.ts";
-import type { ConnectionDefinition } from "../engine.ts";
+import type { ConnectionDefinition } from "../embedded-engine.ts";
 import { constraintOf } from "./constraint-kind.ts";
 import { maskedMessage } from "./masked-message.ts";
 

@@ -3,15 +3,8 @@ import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import { isCredentialName, messageMask } from "../../secrets.ts";
 import { withTimeLimit } from "../../time-limit.ts";
-import {
-  type Engine,
-  EngineOpenError,
-  type EngineOptions,
-  type OpenOptions,
-  type Read,
-  type StopSignal,
-  type Write,
-} from "../engine.ts";
+import type { EmbeddedEngine, EngineOptions, OpenOptions } from "../embedded-engine.ts";
+import { EngineOpenError, type Read, type StopSignal, type Write } from "../engine.ts";
 import type { Rows, WriteResult } from "../rows.ts";
 import { configurationLock } from "./database/configuration-lock.ts";
 import { withDefaults } from "./database/default-settings.ts";
@@ -56,7 +49,7 @@ import { openWriteRecords, upgradeRecords } from "./write/write-records.ts";
 import { openWriteSerializer } from "./write/write-serializer.ts";
 
 /** Opens the embedded engine. Rejects with an EngineOpenError. */
-export async function openDuckDb(options: OpenOptions): Promise<Engine> {
+export async function openDuckDb(options: OpenOptions): Promise<EmbeddedEngine> {
   const settings = withDefaults(options.settings, options);
   const opened = await openDatabase(options.path, settings, options);
   if (options.path !== undefined) await upgradeRecords(opened.database);
@@ -68,7 +61,7 @@ const CONNECTIONS_OPENED_AT_ONCE = 4;
 const MAX_SHARING_WAIT_MS = 1_000;
 
 /** Creates the engine for an open database, which it closes along with itself. */
-export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
+export function engineOver(opened: OpenDatabase, options: EngineOptions): EmbeddedEngine {
   const { database, settings, versions, configured } = opened;
   const { maxValueBytes = Number.POSITIVE_INFINITY } = options;
   const instance = crypto.randomUUID();

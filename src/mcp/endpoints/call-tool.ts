@@ -1,5 +1,5 @@
+import type { Call } from "../../calls/call.ts";
 import type { CallContext } from "../../calls/run-call.ts";
-import type { Call } from "../../calls/run-endpoint.ts";
 import { runWrite } from "../../calls/run-write.ts";
 import type { McpSettings } from "../../config/mcp-config.ts";
 import type { WriteResult } from "../../engines/rows.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { failureOf, readOf, testEngine } from "../../../../test/suites/duckdb-engine.ts";
 import { RequestFailure } from "../../../failure.ts";
-import type { ConnectionDefinition } from "../../engine.ts";
+import type { ConnectionDefinition } from "../../embedded-engine.ts";
 
 let folder = "";
 beforeAll(async () => {

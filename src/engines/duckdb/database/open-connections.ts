@@ -3,7 +3,7 @@ import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
 import { splitStatements } from "../../../sql/whole-tokens.ts";
-import type { ConnectionDefinition } from "../../engine.ts";
+import type { ConnectionDefinition } from "../../embedded-engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { withoutSql } from "../messages.ts";
 import { type Cancellation, INTERRUPT_INTERVAL_MS, waitUnlessCancelled } from "../session/cancellation.ts";

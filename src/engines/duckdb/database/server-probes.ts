@@ -3,7 +3,7 @@ import type { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
 import { quoteLiteral } from "../../../sql/quote.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { ConnectionDefinition, TextRows } from "../../engine.ts";
+import type { ConnectionDefinition, TextRows } from "../../embedded-engine.ts";
 import { failureOf } from "../messages.ts";
 import { withConnection } from "../session/with-connection.ts";
 import { aliasPattern } from "./alias-pattern.ts";

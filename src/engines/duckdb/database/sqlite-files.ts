@@ -4,7 +4,7 @@ import { RequestFailure } from "../../../failure.ts";
 import { changedName, effectsOf } from "../../../sql/classify.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { type Statement, textValue } from "../../../sql/statement.ts";
-import type { ConnectionDefinition, TextRows } from "../../engine.ts";
+import type { ConnectionDefinition, TextRows } from "../../embedded-engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { isFailedCommit, isLocked } from "../messages.ts";
 import type { Cancellation } from "../session/cancellation.ts";

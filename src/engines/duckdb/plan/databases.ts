@@ -2,7 +2,8 @@ import { openLru } from "../../../bounded/lru.ts";
 import { changedName, copiesIntoTable, effectsOf, insertedRows } from "../../../sql/classify.ts";
 import { privilegedActions } from "../../../sql/privileged-actions.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { StatementProblem, TextRows } from "../../engine.ts";
+import type { TextRows } from "../../embedded-engine.ts";
+import type { StatementProblem } from "../../engine.ts";
 import type { RecordStore } from "../../write-once.ts";
 import { duckdbDialect } from "../dialect.ts";
 

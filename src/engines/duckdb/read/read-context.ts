@@ -1,7 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Eventually } from "../../../eventually.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { EngineOptions, StopSignal, Window } from "../../engine.ts";
+import type { EngineOptions } from "../../embedded-engine.ts";
+import type { StopSignal, Window } from "../../engine.ts";
 import type { Rows } from "../../rows.ts";
 import type { StreamOptions } from "../load/streamed-rows.ts";
 import type { Session } from "../session/session.ts";

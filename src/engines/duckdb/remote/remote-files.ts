@@ -3,7 +3,7 @@ import { errorMessage } from "../../../error-message.ts";
 import { isCredentialName, messageMask, redactUrl } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import { withTimeLimit } from "../../../time-limit.ts";
-import type { RemoteOptions, TextRows } from "../../engine.ts";
+import type { RemoteOptions, TextRows } from "../../embedded-engine.ts";
 import type { RemoteFiles, RemoteListing, RemoteText } from "../../remote-files.ts";
 import { openDatabase } from "../database/open-database.ts";
 import { withoutSql } from "../messages.ts";

@@ -1,6 +1,6 @@
 import { tokensOf } from "../../../sql/statement-words.ts";
 import { splitStatements } from "../../../sql/whole-tokens.ts";
-import type { ConnectionDefinition } from "../../engine.ts";
+import type { ConnectionDefinition } from "../../embedded-engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 import type { SlotQuery } from "../session/queue-groups.ts";
 

@@ -1,4 +1,4 @@
-import type { EngineOptions } from "../../engine.ts";
+import type { EngineOptions } from "../../embedded-engine.ts";
 import { remoteQueries } from "../remote/remote-queries.ts";
 import { openSlots, type Slots } from "./slots.ts";
 

@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import type { RequestFailure } from "../../../failure.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { Change, TextRows } from "../../engine.ts";
+import type { Change, TextRows } from "../../embedded-engine.ts";
 import { isConflict } from "../messages.ts";
 import { textRows } from "../plan/inspect.ts";
 import { commitAndInvalidate, type WriteContext } from "./write.ts";

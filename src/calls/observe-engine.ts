@@ -1,3 +1,4 @@
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import type { Engine, StopSignal } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
 import type { ConnectionStatus } from "./connection-status.ts";
@@ -15,7 +16,32 @@ interface EngineCall {
 }
 
 /** Wraps an engine. Its calls report which connections are down or up again, and whether the database still works. */
-export function observeEngine(engine: Engine, { connectionStatus, onQueryFailed }: EngineObservers): Engine {
+export function observeEngine(engine: Engine, observers: EngineObservers): Engine {
+  return { ...engine, ...followedCalls(engine, openFollower(engine, observers)) };
+}
+
+export function observeEmbedded(engine: EmbeddedEngine, observers: EngineObservers): EmbeddedEngine {
+  const follower = openFollower(engine, observers);
+  return {
+    ...engine,
+    ...followedCalls(engine, follower),
+    readIntoFile: (call, file) => follower.read(call, (watched) => engine.readIntoFile(watched, file)),
+    change: (call, work) => follower.write(call, () => engine.change(call, work)),
+  };
+}
+
+function followedCalls(
+  engine: Engine,
+  { read, write }: ReturnType<typeof openFollower>,
+): Pick<Engine, "read" | "write" | "writeOnce"> {
+  return {
+    read: (call) => read(call, engine.read),
+    write: (call) => write(call, () => engine.write(call)),
+    writeOnce: (call, once) => write(call, () => engine.writeOnce(call, once)),
+  };
+}
+
+function openFollower(engine: Engine, { connectionStatus, onQueryFailed }: EngineObservers) {
   const { watch } = connectionStatus;
 
   function follow<T>({ connections }: EngineCall, call: Promise<T>): Promise<T> {
@@ -36,12 +62,5 @@ export function observeEngine(engine: Engine, { connectionStatus, onQueryFailed 
     return follow(call, call.connections.some(engine.canProbe) ? watch.runToEnd(call, start) : start());
   }
 
-  return {
-    ...engine,
-    read: (call) => read(call, engine.read),
-    readIntoFile: (call, file) => read(call, (watched) => engine.readIntoFile(watched, file)),
-    write: (call) => write(call, () => engine.write(call)),
-    writeOnce: (call, once) => write(call, () => engine.writeOnce(call, once)),
-    change: (call, work) => write(call, () => engine.change(call, work)),
-  };
+  return { read, write };
 }
