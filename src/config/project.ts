@@ -1,7 +1,7 @@
 import type { AuthPolicy } from "../auth/policy.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
-import type { Permission } from "../sql/privileged-actions.ts";
+import type { Permission } from "../sql/privileged-action.ts";
 import type { AccessConfig } from "./access-config.ts";
 import type { CacheConfig, CacheStorage } from "./cache-config.ts";
 import type { HeartbeatConfig } from "./heartbeat.ts";

@@ -1,6 +1,7 @@
 import type { Problem } from "../config/problem.ts";
 import { effectsOf } from "../sql/classify.ts";
-import { type Permission, type PrivilegedAction, privilegedActions } from "../sql/privileged-actions.ts";
+import type { Permission, PrivilegedAction } from "../sql/privileged-action.ts";
+import { privilegedActions } from "../sql/privileged-actions.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { combinedSamples, type Sample, sampleLookup } from "./samples.ts";
 import { problemAt, renderSample, skipSpace, type TemplateCheck } from "./template-check.ts";

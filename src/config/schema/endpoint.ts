@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { permissions } from "../../sql/privileged-actions.ts";
+import { permissions } from "../../sql/privileged-action.ts";
 import { auth, rateLimit } from "./auth.ts";
 import {
   block,
