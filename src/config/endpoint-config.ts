@@ -181,13 +181,25 @@ function connectionsOf(
     const hint = `write the name of a connection (${known.join(", ") || "none is defined"})`;
     requireKey(source, "connection", hint, error);
   }
-  return names.flatMap((name, index) => {
+  const found = names.flatMap((name, index) => {
     const connection = connections.get(name);
     if (connection === undefined && connectionsAreValid) {
       error(entryPath(["connection"], index), unknownMessage("connection", name, known));
     }
     return connection ?? [];
   });
+  const message = mixedEnginesMessage(found);
+  if (message !== undefined) error(["connection"], message);
+  return found;
+}
+
+/** One engine runs the SQL of an endpoint, and each connection with `engine` has an engine of its own. */
+function mixedEnginesMessage(connections: readonly ConnectionConfig[]): string | undefined {
+  const remote = connections.find(({ engine }) => engine !== undefined);
+  const other = connections.find((connection) => connection !== remote);
+  if (remote === undefined || other === undefined) return undefined;
+  const place = ({ name, engine = "duckdb" }: ConnectionConfig): string => `'${name}' (engine ${engine})`;
+  return `${place(other)} and ${place(remote)} cannot be used together, because one engine runs the SQL of an endpoint; attach the sources to DuckDB with 'type' instead of 'engine', or cache one of them`;
 }
 
 /** Endpoints that run SQL need a template and a connection. Prompts need neither. */

@@ -18,7 +18,9 @@ export interface ConnectionConfig {
   /** As written. `initOf` adds the SQL of `type`. */
   readonly init: string | undefined;
   readonly type: string | undefined;
-  /** The options of `type`. Relative paths are already absolute. */
+  /** The name of the engine on another machine that runs the SQL. Undefined for the embedded engine. */
+  readonly engine: string | undefined;
+  /** The options of `type` or `engine`. Relative paths are already absolute. */
   readonly options: Readonly<Record<string, string>>;
   /** The values of `conn.<key>`. Relative paths are already absolute. */
   readonly properties: ReadonlyMap<string, string>;

@@ -33,7 +33,7 @@ export function compileEndpoint(
       parameters: config.parameters,
       rejectsUnknownParams: config.rejectsUnknownParams,
       operation: operationOf(config),
-      connections: config.connections.map(({ name }) => name),
+      connections: connectionsOf(config),
       template: compiled?.template,
       source,
       scope,
@@ -73,6 +73,12 @@ export function templateProblems(source: SourceFile, problems: readonly Template
 function nameOf({ rest, mcp, file }: EndpointConfig): string {
   if (rest !== undefined) return `${rest.method} ${rest.urlPath}`;
   return mcp === undefined ? file : `mcp-${mcp.kind} ${mcp.name}`;
+}
+
+/** DuckDB runs the template over a cache table. Only the refresh runs on another machine. */
+function connectionsOf({ connections, cache }: EndpointConfig): readonly string[] {
+  const own = cache?.kind === "table" ? connections.filter(({ engine }) => engine === undefined) : connections;
+  return own.map(({ name }) => name);
 }
 
 function operationOf({ operation, paginated, returns }: EndpointConfig): Operation {

@@ -7,7 +7,8 @@ import type { Problem } from "../config/problem.ts";
 import type { ConnectionConfig, MainConfig } from "../config/project.ts";
 import type { EmbeddedEngine, ReplacedFile } from "../engines/embedded-engine.ts";
 import type { Engine, EngineOpenError } from "../engines/engine.ts";
-import { engine as engineType } from "../engines/index.ts";
+import type { Engines } from "../engines/engines.ts";
+import { engine as engineType, remoteEngines } from "../engines/index.ts";
 import { availableCores, availableMemory, residentMemory } from "../engines/machine.ts";
 import { openingText } from "../failure-response.ts";
 import type { Spool } from "../spool/spool.ts";
@@ -41,7 +42,7 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
     path: main.duckdb.path,
     settings: main.duckdb.settings,
     connections: [
-      ...[...main.connections.values()].map((connection) => ({
+      ...[...main.connections.values()].filter(isEmbedded).map((connection) => ({
         name: connection.name,
         init: initOf(connection),
         secrets: connection.secrets,
@@ -60,6 +61,27 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
   });
 }
 
+function isEmbedded({ engine }: ConnectionConfig): boolean {
+  return engine === undefined;
+}
+
+/** The engines on other machines, by the name of their connection. They connect when they are first needed. */
+export function openRemoteEngines({ connections, limits }: MainConfig): ReadonlyMap<string, Engine> {
+  return new Map(
+    [...connections.values()].flatMap((connection) => {
+      const type = remoteEngines.find(({ name }) => name === connection.engine);
+      const { maxValueBytes, maxQueuedRequests: maxQueued } = limits;
+      return type === undefined ? [] : [[connection.name, type.open({ ...connection, maxValueBytes, maxQueued })]];
+    }),
+  );
+}
+
+/** The engine of each connection, and of lists of connections, which all belong to one engine. */
+export function enginesOf(engine: EmbeddedEngine, remote: ReadonlyMap<string, Engine>): Engines {
+  const ofName = (name: string | undefined): Engine => (name && remote.get(name)) || engine;
+  return { engine, engineOf: remote.size === 0 ? () => engine : ([first]) => ofName(first) };
+}
+
 /** The setting that prevents the database from opening, as a problem; undefined for other errors. */
 export function settingProblem({ setting, message }: EngineOpenError, main: MainConfig): Problem | undefined {
   if (setting === undefined) return undefined;
@@ -69,13 +91,13 @@ export function settingProblem({ setting, message }: EngineOpenError, main: Main
 /** Returns the connections whose `init` parses. Opens none, so a connection that is down hides no syntax error of another. */
 export async function parseInits(
   main: MainConfig,
-  engine: Engine,
+  { engineOf }: Engines,
   problems: Problem[],
 ): Promise<readonly ConnectionConfig[]> {
   const parsed: ConnectionConfig[] = [];
   for (const connection of main.connections.values()) {
     const { name, init } = connection;
-    const problem = init === undefined ? undefined : await engine.parse(init);
+    const problem = init === undefined ? undefined : await engineOf([name]).parse(init);
     // Other errors are ignored: an earlier statement may create a table that is missing now.
     if (problem === undefined || problem.kind !== "syntax") {
       parsed.push(connection);

@@ -3,7 +3,7 @@ import type { Caches } from "../cache/caches.ts";
 import { noCaches } from "../cache/no-caches.ts";
 import { type ConnectionStatus, openConnectionStatus } from "../calls/connection-status.ts";
 import { type IdempotentResponses, openIdempotentResponses } from "../calls/idempotency.ts";
-import { observeEmbedded } from "../calls/observe-engine.ts";
+import { observeEmbedded, observeEngine } from "../calls/observe-engine.ts";
 import type { Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { openProjectSpool } from "../config/remote-copies.ts";
@@ -17,7 +17,7 @@ import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import { openRateLimiter, type RateLimiter } from "../rate-limit/rate-limiter.ts";
 import type { Spool } from "../spool/spool.ts";
 import type { CurrentProcess } from "../spool/sweep.ts";
-import { connect, openEngine, parseInits, settingProblem } from "./open-engine.ts";
+import { connect, enginesOf, openEngine, openRemoteEngines, parseInits, settingProblem } from "./open-engine.ts";
 import type { OpenedCaches, Purpose } from "./project-caches.ts";
 
 export interface OpenOptions {
@@ -101,9 +101,15 @@ export async function openSharedState(project: Project, options: OpenOptions): P
   }
   // A connection that is down at startup is reported as a problem, not as an event.
   let isStarting = true;
-  const connectionStatus = openConnectionStatus(opened, (event) => isStarting || options.report(event));
-  const engine = observeEmbedded(opened, { connectionStatus, onQueryFailed });
-  const parsed = await parseInits(main, engine, problems);
+  const remote = openRemoteEngines(main);
+  const { engineOf } = enginesOf(opened, remote);
+  const report: Report = (event) => isStarting || options.report(event);
+  const connectionStatus = openConnectionStatus((name) => engineOf([name]), report);
+  const observers = { connectionStatus, onQueryFailed };
+  const engine = observeEmbedded(opened, observers);
+  const observed = new Map([...remote].map(([name, each]) => [name, observeEngine(each, observers)]));
+  const engines = enginesOf(engine, observed);
+  const parsed = await parseInits(main, engines, problems);
   const unreachable = options.connect ? await connect(main, { parsed, connectionStatus, problems }) : undefined;
   isStarting = false;
   const rateLimiter = openRateLimiter({
@@ -114,7 +120,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
   let caches: Caches | undefined;
   const sharedState: SharedState = {
     key: sharedStateKey(project),
-    engines: { engine, engineOf: () => engine },
+    engines,
     spool,
     connectionStatus,
     rateLimiter,
@@ -128,7 +134,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
     async close() {
       await rateLimiter.close();
       await caches?.close();
-      await engine.close();
+      await Promise.all([...remote.values(), engine].map((each) => each.close()));
       await spool.close();
     },
   };
