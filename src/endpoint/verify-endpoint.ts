@@ -1,6 +1,7 @@
 import { oneLine, type Problem } from "../config/problem.ts";
 import type { Engine, StatementProblem } from "../engines/engine.ts";
 import { type Rendering, renderingsOf, withRendering } from "../sql/rendering.ts";
+import type { Statement } from "../sql/statement.ts";
 import type { CallValueRef, LiteralPart, Piece, Template } from "../sql/template.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Sample, sampleLookup, samplesOf, sampleTable, singleSamples } from "./samples.ts";
@@ -131,7 +132,7 @@ function failure(problems: readonly Problem[]): Pick<CheckedRendering, "problems
 }
 
 async function checkSample(check: TemplateCheck, sample: Sample): Promise<Problem | undefined> {
-  const { engine, depth, endpoint } = check;
+  const { engine, depth } = check;
   const rendered = renderSample(check, sampleLookup(sample));
   if (depth === "parse") {
     for (const [index, { sql }] of rendered.statements.entries()) {
@@ -140,12 +141,20 @@ async function checkSample(check: TemplateCheck, sample: Sample): Promise<Proble
     }
     return undefined;
   }
-  const planned = await engine.plan(rendered.statements);
-  const isOneTransaction = endpoint.operation.kind === "write" && endpoint.operation.transaction;
-  const problem = planned ?? (isOneTransaction ? await engine.transactionProblem(rendered.statements) : undefined);
+  const { statements } = rendered;
+  const problem = (await engine.plan(statements)) ?? (await writeProblem(check, statements));
   if (problem === undefined || problem.kind === "other") return undefined;
   if (problem.kind === "parameter") return misplacedValueProblem(check, sample, problem, rendered);
   return databaseProblem(check, problem, rendered.origin(problem.statement, problem.offset ?? 0));
+}
+
+async function writeProblem(
+  { endpoint: { operation }, engine }: TemplateCheck,
+  statements: readonly Statement[],
+): Promise<StatementProblem | undefined> {
+  if (operation.kind !== "write") return undefined;
+  const problem = operation.transaction ? await engine.transactionProblem(statements) : undefined;
+  return problem ?? (await engine.countProblem(statements));
 }
 
 function databaseProblem({ source, endpoint }: TemplateCheck, problem: StatementProblem, offset: number): Problem {

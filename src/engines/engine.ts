@@ -184,6 +184,8 @@ export interface Engine extends Prober {
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
   /** Why these statements cannot run in one transaction, as far as their text shows. Undefined: no problem. */
   transactionProblem(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
+  /** Why the rows that these statements change cannot be counted. Undefined: no problem. */
+  countProblem(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
   /**
    * Runs statements one after the other in one transaction, which is committed when `work` resolves and rolled back when it
    * rejects. On a conflict, it retries from the beginning. Rejects with a RequestFailure, or with what `work` threw.

@@ -51,6 +51,7 @@ import { withConnection } from "./session/with-connection.ts";
 import { runChange } from "./write/change.ts";
 import { openInsertGroups } from "./write/insert-groups.ts";
 import { runOnce } from "./write/run-once.ts";
+import { findCountProblem } from "./write/run-server-call.ts";
 import { runWrite } from "./write/write.ts";
 import { openWriteRecords, upgradeRecords } from "./write/write-records.ts";
 import { openWriteSerializer } from "./write/write-serializer.ts";
@@ -255,6 +256,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       ),
     recordStore: databases.recordStore,
     transactionProblem: databases.transactionProblem,
+    countProblem: (statements) => findCountProblem(statements, inspect),
     async change(change, work) {
       const setup = mayLoseOrder(settings.statements()) ? [{ sql: KEEP_ORDER, values: [] }] : [];
       const unwrap = await inSession(change, "read", (session, { toFailure }) =>
