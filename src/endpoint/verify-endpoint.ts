@@ -140,9 +140,11 @@ async function checkSample(check: TemplateCheck, sample: Sample): Promise<Proble
     }
     return undefined;
   }
-  const planned = await engine.plan(rendered.statements);
-  const isOneTransaction = endpoint.operation.kind === "write" && endpoint.operation.transaction;
-  const problem = planned ?? (isOneTransaction ? await engine.transactionProblem(rendered.statements) : undefined);
+  const { statements } = rendered;
+  const planned = await engine.plan(statements);
+  const isWrite = endpoint.operation.kind === "write";
+  const problem =
+    planned ?? (isWrite ? await engine.writeProblem(statements, endpoint.operation.transaction) : undefined);
   if (problem === undefined || problem.kind === "other") return undefined;
   if (problem.kind === "parameter") return misplacedValueProblem(check, sample, problem, rendered);
   return databaseProblem(check, problem, rendered.origin(problem.statement, problem.offset ?? 0));

@@ -105,8 +105,11 @@ export interface Engine extends Prober {
   writeOnce(write: Write, once: WriteOnce): Promise<WriteOnceResult>;
   /** Where a write that runs one of these lists of statements can keep its records. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
-  /** Why these statements cannot run in one transaction, as far as their text shows. Undefined: no problem. */
-  transactionProblem(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
+  /**
+   * Why these statements cannot run as one write, as far as their text shows: not in one transaction, if `transaction` is set,
+   * or not so that the changed rows are counted. Undefined: no problem.
+   */
+  writeProblem(statements: readonly Statement[], transaction: boolean): Promise<StatementProblem | undefined>;
   /** Queries that run or wait. */
   activity(): { readonly running: number; readonly waiting: number };
   close(): Promise<void>;

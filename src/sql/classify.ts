@@ -46,9 +46,14 @@ function hiddenChange(executed: readonly Token[]): StatementEffect | undefined {
   return isQuery && into >= 0 && insert < 0 && !words.includes("MERGE") ? { kind: "changes", verb: "INTO" } : undefined;
 }
 
-function effectOf(words: readonly string[], temporary: Set<string>, { changingVerbs }: Dialect): StatementEffect {
+/** The verb of a statement, from its words outside parentheses: after WITH, that of the statement that follows. */
+export function verbOf(words: readonly string[]): string {
   const [first = ""] = words;
-  const verb = first === "WITH" ? (words.find((word) => WITH_VERBS.has(word)) ?? first) : first;
+  return first === "WITH" ? (words.find((word) => WITH_VERBS.has(word)) ?? first) : first;
+}
+
+function effectOf(words: readonly string[], temporary: Set<string>, { changingVerbs }: Dialect): StatementEffect {
+  const verb = verbOf(words);
   if ((verb === "SET" || verb === "RESET") && words[1] === "VARIABLE") return READS;
   if (verb === "CREATE") {
     const rest = words.slice(words[1] === "OR" ? 3 : 1);

@@ -71,8 +71,34 @@ describe.each(stores)("$name", ({ name, missing, main }) => {
       const problems = await problemsFrom({ ...project, ...overStore("PUT /t", upsert, FIELD) });
       expect(problems).toEqual([
         expect.stringMatching(
-          /^put-t\.sql:2:1: MERGE, ON CONFLICT and INSERT OR do not work in store\.t, .*; write an UPDATE/,
+          /^put-t\.sql:2:1: MERGE, ON CONFLICT and INSERT OR do not work in store\.t, .*; write an UPDATE and an INSERT \.\.\. SELECT \.\.\. WHERE NOT EXISTS \(\.\.\.\)$/,
         ),
+      ]);
+    });
+
+    testNeeding(missing)("what the message about MERGE and ON CONFLICT suggests works", async () => {
+      await using data = await folderWith({});
+      await using service = await serviceFrom({
+        "eider.yaml": await main(data.path, createTable),
+        ...overStore(
+          "PUT /t",
+          `UPDATE store.t SET name = {{params.name}} WHERE id = {{params.id}};
+          INSERT INTO store.t SELECT {{params.id}}, {{params.name}}
+          WHERE NOT EXISTS (SELECT 1 FROM store.t WHERE id = {{params.id}})`,
+          bodyFields({ id: INT, name: "" }),
+        ),
+        ...overStore("GET /t", "SELECT * FROM store.t ORDER BY id"),
+      });
+      for (const [id, name] of [
+        [1, "a"],
+        [2, "b"],
+        [1, "c"],
+      ]) {
+        expect(await outcome(service, "PUT /t", { id, name })).toEqual([200, { rows_affected: 1 }]);
+      }
+      expect(await service.json("/t")).toEqual([
+        { id: 1, name: "c" },
+        { id: 2, name: "b" },
       ]);
     });
   }

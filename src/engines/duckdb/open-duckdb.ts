@@ -44,6 +44,7 @@ import { withConnection } from "./session/with-connection.ts";
 import { runChange } from "./write/change.ts";
 import { openInsertGroups } from "./write/insert-groups.ts";
 import { runOnce } from "./write/run-once.ts";
+import { findCountProblem } from "./write/run-server-call.ts";
 import { runWrite } from "./write/write.ts";
 import { openWriteRecords, upgradeRecords } from "./write/write-records.ts";
 import { openWriteSerializer } from "./write/write-serializer.ts";
@@ -247,7 +248,10 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
         runOnce(change, once, { session, versions, serializer, databases, invalidateNames, records }),
       ),
     recordStore: databases.recordStore,
-    transactionProblem: databases.transactionProblem,
+    async writeProblem(statements, transaction) {
+      const problem = transaction ? await databases.transactionProblem(statements) : undefined;
+      return problem ?? (await findCountProblem(statements, inspect));
+    },
     async change(change, work) {
       const setup = mayLoseOrder(settings.statements()) ? [{ sql: KEEP_ORDER, values: [] }] : [];
       const unwrap = await inSession(change, "read", (session, { toFailure }) =>

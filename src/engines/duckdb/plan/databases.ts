@@ -65,7 +65,7 @@ export interface Databases {
   isInDuckDb(sql: string): boolean;
   /** Where the records of a write are kept, whichever of these lists of statements it runs. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
-  /** See `Engine.transactionProblem`. */
+  /** Why these statements cannot run in one transaction, as far as their text shows. */
   transactionProblem(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
   /** Call it when databases may have been attached or detached. */
   forget(): void;

@@ -212,7 +212,11 @@ function sessionOver(connection: PooledConnection, options: SessionOptions): Ses
   return {
     cancellation,
     prepare,
-    execute: (statement) => run(statement, duckdb.execute_prepared),
+    execute(statement, original = statement) {
+      const running = run(statement, duckdb.execute_prepared);
+      last = original;
+      return running;
+    },
     executeWhile,
     columnsOf,
     executeAndCommit,

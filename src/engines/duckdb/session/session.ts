@@ -8,8 +8,8 @@ import type { Cancellation } from "./cancellation.ts";
 export interface Session {
   readonly cancellation: Cancellation;
   prepare(sql: string): Eventually<duckdb.PreparedStatement>;
-  /** Runs to the end and holds all rows. */
-  execute(statement: Statement): Promise<duckdb.Result>;
+  /** Runs to the end and holds all rows. If it was made from another statement, messages are about `original`. */
+  execute(statement: Statement, original?: Statement): Promise<duckdb.Result>;
   /**
    * The same while `mayContinue`, which is called every few milliseconds. Undefined if it was interrupted or memory ran out. No
    * transaction may be open.
@@ -44,6 +44,6 @@ export interface Session {
   /** Releases everything. Never fails; later calls do nothing. */
   end(): Eventually<void>;
   hasEnded(): boolean;
-  /** The statement that was run last, even if it failed. */
+  /** The statement that was run last, even if it failed, or the one that it was made from. */
   lastStatement(): Statement | undefined;
 }

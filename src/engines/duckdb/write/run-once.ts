@@ -53,7 +53,7 @@ export async function runOnce(write: Write, once: WriteOnce, context: WriteOnceC
   const changes = effectsOf(texts, duckdbDialect).map(({ kind }) => kind === "changes");
   const open = async (): Promise<RecordedWrite> => {
     const table = store.kind === "database" ? await records.open(session, once).catch(rejectKey) : undefined;
-    return { ...context, write, once, runStatement: statementRunner(), table, changes };
+    return { ...context, write, once, runStatement: statementRunner(session), table, changes };
   };
   const attempt = async (): Promise<WriteOnceResult> => {
     const running = await open();

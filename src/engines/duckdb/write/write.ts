@@ -11,6 +11,8 @@ import type { Databases } from "../plan/databases.ts";
 import type { DataVersions } from "../session/data-versions.ts";
 import type { Session } from "../session/session.ts";
 import { CHANGES_ROWS } from "../session/statement-kinds.ts";
+import { runServerCall } from "./run-server-call.ts";
+import { serverCallIn } from "./server-call.ts";
 import type { WriteSerializer } from "./write-serializer.ts";
 
 export interface WriteContext {
@@ -31,7 +33,7 @@ export async function runWrite(write: Write, context: WriteContext): Promise<Wri
   if (only === undefined) throw noStatement();
   const { session, serializer } = context;
   const touched = touchedBy(write.statements);
-  const runStatement = statementRunner();
+  const runStatement = statementRunner(session);
   const attempt = (): Promise<StatementResults> => {
     const isAlone = others.length === 0;
     // Rows can be checked only before a separate commit.
@@ -88,13 +90,24 @@ export type StatementRunner = (
   execute: (statement: Statement) => Promise<duckdb.Result>,
 ) => Promise<StatementResults>;
 
-/** Runs one statement that commits by itself: in one call, unless DuckDB could lose its result that way. */
+/**
+ * Runs one statement that commits by itself: in one call, unless DuckDB could lose its result that way, or other statements
+ * have to count its rows.
+ */
 export async function runAlone(
   statement: Statement,
   before: StatementResults,
   context: WriteContext & { readonly touched: TouchedTables; readonly runStatement: StatementRunner },
 ): Promise<StatementResults> {
   const { session, databases, touched, runStatement } = context;
+  if (serverCallIn(statement.sql) !== undefined) {
+    return await commitAndInvalidate(touched, context, async () => {
+      await session.begin();
+      const outcome = await runStatement(statement, before, session.execute);
+      await session.commit();
+      return outcome;
+    });
+  }
   const lossy = databases.mayLoseResult(statement.sql);
   const usesThreeCalls = lossy === true || (lossy !== false && (await lossy));
   const execute = usesThreeCalls ? session.executeThenCommit : session.executeAndCommit;
@@ -152,9 +165,14 @@ const HANDLES_DUPLICATES = /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)
  * Returns a function that runs a statement and counts the rows that it changes. ON CONFLICT does not see a key that another
  * transaction has just inserted, but the index does: that is a conflict, and a retry sees the key.
  */
-export function statementRunner(): StatementRunner {
+export function statementRunner(session: Session): StatementRunner {
   let races = 0;
   return async (statement, before, execute) => {
+    const call = serverCallIn(statement.sql);
+    if (call !== undefined) {
+      const { result, changed } = await runServerCall(call, statement, session);
+      return { ...before, affected: before.affected + changed, selected: result };
+    }
     try {
       return addResult(await execute(statement), before, statement);
     } catch (error) {
