@@ -1,4 +1,5 @@
 import { cache } from "./cache.ts";
+import { call } from "./call.ts";
 import { check } from "./check.ts";
 import { client } from "./client.ts";
 import type { Command } from "./command.ts";
@@ -15,6 +16,7 @@ export const commands: readonly Command[] = [
   serve,
   dev,
   check,
+  call,
   extensions,
   cache,
   openapi,
