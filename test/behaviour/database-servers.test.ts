@@ -106,6 +106,29 @@ withMariaDb("many requests share a few sessions of MariaDB", async () => {
   expect(await service.json("/settings")).toEqual([{ name: "mysql_pool_size", value: String(QUERIES * 2) }]);
 });
 
+withMariaDb("a setting of MySQL's extension in an init holds for many endpoints and clients", async () => {
+  const server = await mariaDb();
+  const database = await server.createDatabase();
+  const names = Array.from({ length: 40 }, (_, index) => `t${index}`);
+  const tables = names.map(
+    (name) => `CREATE TABLE ${name} AS SELECT CAST(7 AS INT) AS n; ALTER TABLE ${name} MODIFY n TINYINT(1)`,
+  );
+  await server.sql(database, tables.join("; "));
+  const endpoints = names.flatMap((name) => [
+    [`${name}.yaml`, `url-path: /${name}\ntemplate-source: ${name}.sql\nconnection: crm\nwith-pagination: false\n`],
+    [`${name}.sql`, `SELECT n FROM crm.${name}`],
+  ]);
+  for (const scope of ["", " GLOBAL"]) {
+    const init = `SET${scope} mysql_tinyint1_as_boolean = false`;
+    const connection = `{ type: mysql, host: 127.0.0.1, port: ${server.port}, user: root, database: ${database}, init: "${init}" }`;
+    await using service = await serviceFrom({
+      ...mainFile("mysql_scanner", connection),
+      ...Object.fromEntries(endpoints),
+    });
+    expect(await Promise.all(names.map((name) => service.json(`/${name}`)))).toEqual(names.map(() => [{ n: 7 }]));
+  }
+});
+
 const CLIENTS = 16;
 const TIMES = 5;
 
