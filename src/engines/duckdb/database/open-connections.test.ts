@@ -104,6 +104,18 @@ test("SET and USE of an init hold on every connection", async () => {
   for (const { rows } of await Promise.all(reads)) expect(rows).toEqual([[1, 5]]);
 });
 
+test("a global setting of an init is set once, not again by each connection", async () => {
+  const init = "SET GLOBAL threads = 3; -- a comment\nSET GLOBAL max_temp_directory_size = '2GiB'";
+  await using t = await testEngine("", { connections: [source("a", init)] });
+  const read = async () => {
+    const statements = "SELECT current_setting('threads')::VARCHAR, current_setting('max_temp_directory_size')";
+    return (await t.read({ connections: ["a"], statements })).rows;
+  };
+  expect(await read()).toEqual([["3", "2.0 GiB"]]);
+  await t.sql("SET GLOBAL threads = 2; SET GLOBAL max_temp_directory_size = '4GiB'");
+  for (const rows of await Promise.all(Array.from({ length: 10 }, read))) expect(rows).toEqual([["2", "4.0 GiB"]]);
+});
+
 test("who waits for a slow init can leave; the init goes on", async () => {
   await using t = await testEngine("CREATE TABLE big AS SELECT range AS i FROM range(8000)", {
     connections: [

@@ -9,7 +9,7 @@ import { withoutSql } from "../messages.ts";
 import { type Cancellation, INTERRUPT_INTERVAL_MS, waitUnlessCancelled } from "../session/cancellation.ts";
 import { extractStatements } from "../session/extract-statements.ts";
 import { remoteLiteralMacros } from "../session/macros.ts";
-import { forSession, type SessionSettings } from "../session/session-settings.ts";
+import { type SessionSettings, withScope } from "../session/session-settings.ts";
 import type { Slots } from "../session/slots.ts";
 import type { ConfigurationLock } from "./configuration-lock.ts";
 import type { ServerSettings } from "./server-settings.ts";
@@ -117,7 +117,7 @@ export function openDuckDbConnections({
       const statements = splitStatements(sql, duckdbDialect);
       let transactionFrom: number | undefined;
       for (let index = connection.done; index < statements.length; index++) {
-        const type = await runStatement(native, forSession(statements[index] ?? ""));
+        const type = await runStatement(native, withScope(statements[index] ?? ""));
         if (type === duckdb.StatementType.TRANSACTION)
           transactionFrom = transactionFrom === undefined ? index : undefined;
         // What a transaction has not committed is lost with the connection, and must run again.
