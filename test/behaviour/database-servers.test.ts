@@ -1,10 +1,15 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { tableFromIPC } from "apache-arrow";
 import { expect } from "vitest";
+import { formats } from "../../src/formats/index.ts";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
 import { missingMariaDb, sharedMariaDb } from "../mariadb.ts";
 import { testNeeding } from "../needing.ts";
 import { missingPostgres, sharedPostgres } from "../postgres.ts";
 import { runHere } from "../process/program.ts";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
+import { readParquet } from "../suites/parquet-file.ts";
 
 const postgres = sharedPostgres();
 const mariaDb = sharedMariaDb();
@@ -91,6 +96,37 @@ withPostgres(
         { name: "pg_pages_per_task", value: pages },
         { name: "pg_pool_max_connections", value: String(QUERIES * 2) },
       ]);
+    }
+  },
+);
+
+withPostgres(
+  "decimals of Postgres that DuckDB does not have: a scale above the precision, and a negative one",
+  async () => {
+    const server = await postgres();
+    const dsn = await server.createDatabase();
+    await server.sql(dsn, "CREATE TABLE small (v numeric(2,4)); INSERT INTO small VALUES (0.0012)");
+    await server.sql(dsn, "CREATE TABLE large (v numeric(5,-2)); INSERT INTO large VALUES (12345)");
+    const endpoint = (name: string): Files => ({
+      [`${name}.yaml`]: `url-path: /${name}\ntemplate-source: ${name}.sql\nconnection: crm\nwith-pagination: false\n`,
+      [`${name}.sql`]: `SELECT v FROM crm.${name}`,
+    });
+    const connection = `{ type: postgres, dsn: ${JSON.stringify(dsn)} }`;
+    await using service = await serviceFrom({
+      ...mainFile("postgres_scanner", connection),
+      ...endpoint("small"),
+      ...endpoint("large"),
+    });
+    expect(await (await service.get("/small")).text()).toBe('[{"v":0.0012}]');
+    const arrow = tableFromIPC(await (await service.get("/small?format=arrow")).arrayBuffer());
+    expect(String(arrow.schema.fields[0]?.type)).toBe("Decimal[4e+4]");
+    const file = join(service.folder, "small.parquet");
+    writeFileSync(file, Buffer.from(await (await service.get("/small?format=parquet")).arrayBuffer()));
+    expect(await readParquet(file)).toMatchObject({ types: ["DECIMAL(4,4)"], rows: [[".0012"]] });
+    for (const format of formats) {
+      const response = await service.get(`/large?format=${format.name}`);
+      const error = "DECIMAL(5,-2) cannot be returned; cast the column in the database that it comes from";
+      expect(await response.json()).toEqual({ error: `Internal Server Error: ${error}` });
     }
   },
 );
