@@ -1,12 +1,12 @@
 import { basename } from "node:path";
 import type { KeyRule } from "./key-rules.ts";
 
-/** Whether a main file was written for flAPI: `flapi.yaml`, and variants such as `flapi-test.yaml`. */
+/** Whether a main file was written for flAPI, as its name shows: `flapi.yaml`, or a variant such as `flapi-test.yaml`. */
 export function isFlapiFile(path: string): boolean {
   return /^flapi(?:[._-].*)?\.ya?ml$/.test(basename(path));
 }
 
-/** Keys of flAPI, and common mistakes. Each list is applied before the schema checks the file. */
+// Rules for flAPI's keys and for common mistakes, applied to a file before the schema checks it.
 
 const authentication = "there is no such key; authentication is configured under 'auth'";
 const noTelemetry = "Eider sends no telemetry";
@@ -95,7 +95,7 @@ export const endpointRules: readonly KeyRule[] = [
   { at: "operation.returns", kind: "mistake", message: "write it at the top level of the file, not under 'operation'" },
 ];
 
-/** For flAPI projects only, because flAPI's guide uses these names. Elsewhere, unknown types and options are mistakes. */
+/** In flAPI projects, these names from flAPI's guide are accepted too. In other projects, they are errors. */
 export const flapiEndpointRules: readonly KeyRule[] = [
   ...endpointRules,
   { at: "request.*.validators.*.values", kind: "renamed", to: "allowedValues" },
@@ -107,7 +107,7 @@ export const flapiEndpointRules: readonly KeyRule[] = [
   },
 ];
 
-/** Keys of flAPI in the MCP blocks, and what to do instead. In flAPI, the first one protects data. */
+/** flAPI's keys in the MCP blocks, and what to do instead. In flAPI, `allowed-roles` restricts access. */
 export const ignoredMcpKeys: Readonly<Record<string, string>> = {
   "allowed-roles": "every client that passes mcp.auth may use it; compare auth.roles in the SQL template",
   response: "select the columns and limit the rows in the SQL template",

@@ -2,7 +2,7 @@ import type { OidcPolicy, OidcProvider } from "../auth/policy.ts";
 import { isLoopback } from "./loopback.ts";
 import type { OidcInput } from "./schema/auth.ts";
 
-/** A problem with the block. `key` is the key to add or change. */
+/** A problem in an `oidc` block. `key` is the key to add, change or remove. */
 export interface OidcProblem {
   readonly severity: "error" | "warning";
   readonly key: string;
@@ -50,7 +50,7 @@ const presets: Readonly<Record<OidcProvider, Preset>> = {
     usernameClaim: "preferred_username",
     scopes: OPENID,
   },
-  // The URL of its API, because GitHub has neither discovery nor signed tokens.
+  // Not an issuer but the URL of GitHub's API, which checks its tokens: GitHub has neither discovery nor signed tokens.
   github: { issuer: "https://api.github.com", usernameClaim: "login", scopes: ["read:user", "user:email"] },
   generic: { issuer: undefined, usernameClaim: "sub", scopes: OPENID },
 };
@@ -79,7 +79,7 @@ export function oidcPolicyOf(settings: OidcInput): OidcPolicyResult {
     usernameClaim: settings["username-claim"] ?? preset.usernameClaim,
     emailClaim: settings["email-claim"],
     rolesClaim: rolesClaim ?? "roles",
-    // `roles-claim` disables the path of the preset.
+    // A configured `roles-claim` overrides the path of the preset.
     roleClaimPath: settings["role-claim-path"] ?? (rolesClaim === undefined ? preset.roleClaimPath : undefined),
     groupsClaim: settings["groups-claim"],
     scopes: settings.scopes ?? preset.scopes,

@@ -4,8 +4,9 @@ import type { EndpointConfig } from "./project.ts";
 import { errorAt, type Report } from "./tree.ts";
 
 /**
- * Several endpoints may share a cache. One defines the refresh, which is copied to the others. A table that
- * seems to be missing may be one of the `broken` ones, whose cache blocks have a problem.
+ * Several endpoints may share a cache table. The endpoint with a `template-file` defines the refresh, which is copied to the
+ * others. `broken` holds the tables of cache blocks with problems (undefined if a name is unknown): if no valid block fills a
+ * table, one of these may, so nothing is reported.
  */
 export function shareCaches(
   endpoints: readonly EndpointConfig[],
@@ -13,13 +14,13 @@ export function shareCaches(
   report: Report,
 ): readonly EndpointConfig[] {
   const owners = new Map<string, { readonly file: string; readonly refresh: RefreshConfig }>();
-  const results = new Map<string, string>();
+  const resultCaches = new Set<string>();
   const mayBeBroken = ({ table }: CacheName): boolean => broken.includes(table) || broken.includes(undefined);
   for (const { cache, file, locate } of endpoints) {
     if (cache === undefined || cache.kind === "on-write") continue;
     const key = cacheKey(cache.name);
     if (cache.kind === "results") {
-      results.set(key, results.get(key) ?? file);
+      resultCaches.add(key);
       continue;
     }
     if (cache.refresh === undefined) continue;
@@ -42,7 +43,7 @@ export function shareCaches(
             "no endpoint fills this table; set a template-file here, or in another endpoint with the same schema and table";
           report(errorAt(locate(["cache"]), ["cache"], message));
         }
-        // One that nothing is copied to stays the same object, so that a reload need not compile it again.
+        // An endpoint that defines the refresh stays the same object, so that a reload need not compile it again.
         if (cache.refresh !== undefined) return endpoint;
         const shared: CacheConfig = { ...cache, refresh };
         return { ...endpoint, cache: shared };
@@ -54,9 +55,9 @@ export function shareCaches(
         }
         return endpoint;
       case "on-write":
-        if (refresh === undefined && !results.has(key) && !mayBeBroken(cache.name)) {
+        if (refresh === undefined && !resultCaches.has(key) && !mayBeBroken(cache.name)) {
           const { schema, table } = cache.name;
-          const known = [...owners.keys(), ...results.keys()].map((each) => JSON.parse(each).join("."));
+          const known = [...owners.keys(), ...resultCaches].map((each) => JSON.parse(each).join("."));
           const message = `no endpoint has a cache ${schema}.${table}; there are: ${known.join(", ") || "none"}`;
           report(errorAt(locate(["cache", "table"]), ["cache", "table"], message));
         }
