@@ -226,7 +226,7 @@ function operationOf(
   const kind = operation.type ?? (method === "GET" ? "read" : "write");
   if (kind === "read" && operation.allow.length > 0) {
     const fix = "set operation.type: Write, or remove it";
-    reporter.error(["operation", "allow"], `only a write may reach beyond its data; ${fix}`);
+    reporter.error(["operation", "allow"], `only a write can run restricted statements; ${fix}`);
   }
   return {
     kind,

@@ -73,7 +73,7 @@ function readEndpointFile(path: string, context: EndpointFilesContext): ParsedEn
   const opened = context.yaml.open(path, (text) => KIND_KEY.test(text));
   if (opened.kind === "absent") {
     const location = { file: files.display(path), line: 1, column: 1 };
-    const reason = isRemote(path) ? "it was deleted" : "it is a symbolic link to nowhere";
+    const reason = isRemote(path) ? "it was deleted" : "it is a broken symbolic link";
     report(errorAt(location, [], `cannot be read: ${reason}`));
   }
   if (opened.kind !== "parsed" || isFragment(opened.file, report)) return undefined;
@@ -119,7 +119,7 @@ function shadowedTemplateWarning(
   if (beside === template.file) return undefined;
   const read = files.read(path);
   if (!read.ok || read.text === template.text) return undefined;
-  return `${template.file} is read, not ${beside}, because template.path comes first; write the path of ${beside} from there, or rename one`;
+  return `Eider reads ${template.file}, not ${beside}, because it searches template.path first; write the path of ${beside} relative to template.path, or rename one of the files`;
 }
 
 function cacheTableIn({ data }: Tree): string | undefined {

@@ -27,7 +27,7 @@ export function shareCaches(
     const owner = owners.get(key);
     if (owner === undefined) owners.set(key, { file, refresh: cache.refresh });
     else if (JSON.stringify(owner.refresh) !== JSON.stringify(cache.refresh)) {
-      const message = `${owner.file} fills the same table in another way; give it another table, or leave the template-file out here`;
+      const message = `${owner.file} fills the same table in another way; choose another table, or remove template-file here`;
       report(errorAt(locate(["cache"]), ["cache"], message));
     }
   }
@@ -50,7 +50,7 @@ export function shareCaches(
       }
       case "results":
         if (refresh !== undefined) {
-          const message = `${owners.get(key)?.file} fills a table of this name, and this template does not read it; write {{cache.catalog}}.{{cache.schema}}.{{cache.table}} there, or give this cache another table`;
+          const message = `${owners.get(key)?.file} fills this table, but this template does not read it; read {{cache.catalog}}.{{cache.schema}}.{{cache.table}} in the template, or choose another table`;
           report(errorAt(locate(["cache"]), ["cache"], message));
         }
         return endpoint;
@@ -58,7 +58,7 @@ export function shareCaches(
         if (refresh === undefined && !resultCaches.has(key) && !mayBeBroken(cache.name)) {
           const { schema, table } = cache.name;
           const known = [...owners.keys(), ...resultCaches].map((each) => JSON.parse(each).join("."));
-          const message = `no endpoint has a cache ${schema}.${table}; there are: ${known.join(", ") || "none"}`;
+          const message = `no endpoint has a cache named ${schema}.${table}; existing caches: ${known.join(", ") || "none"}`;
           report(errorAt(locate(["cache", "table"]), ["cache", "table"], message));
         }
         return endpoint;

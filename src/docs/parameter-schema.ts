@@ -64,14 +64,10 @@ const UPPER_BOUNDS: ReadonlySet<string> = new Set(["maximum", "maxLength"]);
 /** Adds rules to a schema. Rules for a different type cannot be merged, so the description mentions them. */
 function mergeRules(schema: JsonObject, rules: JsonObject): JsonObject {
   if (rules["type"] !== undefined && rules["type"] !== schema["type"]) {
-    const words = Object.entries(rules).map(([key, value]) => `${key} ${value}`);
-    return {
-      ...schema,
-      description: joinPresent(
-        [stringOrUndefined(schema["description"]), `As a string also: ${words.join(", ")}`],
-        ". ",
-      ),
-    };
+    const { type, ...others } = rules;
+    const words = Object.entries(others).map(([key, value]) => `${key} ${value}`);
+    const rule = `Must also be a valid ${type}${words.length === 0 ? "" : ` (${words.join(", ")})`}`;
+    return { ...schema, description: joinPresent([stringOrUndefined(schema["description"]), rule], ". ") };
   }
   const merged: Record<string, unknown> = { ...schema };
   const conflicting: JsonObject[] = [];

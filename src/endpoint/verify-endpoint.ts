@@ -74,7 +74,7 @@ function explainProblems(
     return inlined.problems.map((problem) => ({
       ...problem,
       severity: "warning",
-      message: `${problem.message}; so ${list} is compared as a value, although other allowedValues are names here`,
+      message: `${problem.message}; so ${list} is compared as a value, although the other allowedValues are valid SQL here`,
     }));
   }
   const names = new Set(tried.flatMap(({ rendering: { boundEnums } }) => [...boundEnums]));
@@ -170,8 +170,7 @@ function withVariableName(message: string, { cache }: Endpoint): string {
     : named;
 }
 
-const noValueMessage = (names: string): string =>
-  `SQL takes no value at this place (${names}), only the author's own text`;
+const noValueMessage = (names: string): string => `SQL does not accept a bound value here (${names})`;
 
 /** Finds the value that SQL does not accept as a parameter: with NULL in its place, the database accepts the statements. */
 async function misplacedValueProblem(

@@ -53,13 +53,13 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
     try {
       const metadata = readMetadata(policy, await requests.getObject(discoveryUrl(policy)));
       const keys = readKeySet(await requests.getObject(metadata.keysUrl), last?.keys);
-      if (keys.size === 0) throw new Error(`${metadata.keysUrl} lists no key for signatures`);
+      if (keys.size === 0) throw new Error(`${metadata.keysUrl} contains no signing key`);
       last = { metadata, keys, fetchedAt: now() };
       failedAt = undefined;
       dependency.up();
     } catch (error) {
       failedAt = now();
-      const instead = last === undefined ? "clients with tokens get 503" : "the keys that are known stay in use";
+      const instead = last === undefined ? "requests with tokens get 503" : "the last keys stay in use";
       dependency.down(`${errorMessage(error)}; ${instead} until it is back`);
     }
   }

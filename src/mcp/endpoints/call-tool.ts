@@ -47,9 +47,9 @@ function readResult({ endpoint, mcp, result }: Tool, run: EndpointRun, settings:
   return withRows(run, async (opened) => {
     if (result.kind === "media") {
       const index = blobColumn(opened.columns);
-      if (index < 0) return failedResult("The query has no column of bytes (BLOB)");
+      if (index < 0) return failedResult("The query returns no BLOB column");
       const data = await takeValue(opened, index, run);
-      if (data === undefined) return failedResult("The query found nothing");
+      if (data === undefined) return failedResult("The query returned no value");
       observed.format = result.block;
       call.log("info", `${result.block} read`);
       const block = { type: result.block, data, mimeType: mcp.mimeType };
@@ -76,7 +76,7 @@ function readResult({ endpoint, mcp, result }: Tool, run: EndpointRun, settings:
 async function writeResult({ endpoint }: Tool, run: EndpointRun, settings: McpSettings): Promise<ToolResult> {
   const { params, call, deadline, observed, services } = run;
   const encode = async ({ rowsAffected, rows }: WriteResult): Promise<string> => {
-    call.progress(50, 100, "changed");
+    call.progress(50, 100, "statements executed");
     call.log("info", "statements executed");
     observed.format = "json";
     if (rows === undefined) return `{"rows_affected":${rowsAffected}}`;

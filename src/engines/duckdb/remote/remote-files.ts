@@ -24,7 +24,7 @@ const SCHEMES = [
   ["httpfs", /^(?:https?|s3|s3a|s3n|gs|gcs|r2|hf):/i],
   ["azure", /^(?:az|azure|abfss?):/i],
 ] as const;
-const UNKNOWN_SCHEME = "no file system for it; use https, s3, gs, r2, az, abfss or hf";
+const UNKNOWN_SCHEME = "its scheme is not supported; use https, s3, gs, r2, az, abfss or hf";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
