@@ -176,6 +176,17 @@ const tellingNames: Rule = (file, text) => [
 const nothingLeftForLater: Rule = (file, text) =>
   [...text.matchAll(/\b(?:TO[D]O|FIX[M]E|XX[X])\b/g)].map(([word]) => `${file}: ${word}`);
 
+/** Benchmarks import from `dist/`, where the compiler does not check what they import. */
+const benchmarkImports: Rule = (file, text) =>
+  [...text.matchAll(/\{([^{}]+)\} (?:from |= await import\()"\.\.\/dist\/([\w/-]+)\.js"/g)].flatMap(
+    ([, names = "", path = ""]) => {
+      const source = existsSync(join(root, `src/${path}.ts`)) ? read(`src/${path}.ts`) : "";
+      const exported = new Set([...source.matchAll(/^export (?:async )?\w+\*? (\w+)/gm)].map(([, name]) => name));
+      const imported = names.split(",").map((name) => name.trim().split(" as ")[0] ?? "");
+      return imported.filter((name) => !exported.has(name)).map((name) => `${file} -> ${path}: ${name}`);
+    },
+  );
+
 /** Words that readers stumble over, statements that are no longer true, and documents that are not in this repository. */
 const retired = new RegExp(
   [
@@ -234,6 +245,7 @@ describe("the tree keeps its rules", () => {
     ["no file is long", shortFiles, [...sources, ...tests.filter((file) => !isTest(file)), ...scripts]],
     ["names say what something is for", tellingNames, [...sources, ...tests, ...scripts]],
     ["nothing is left for later", nothingLeftForLater, [...sources, ...tests, ...scripts]],
+    ["benchmarks import what exists", benchmarkImports, filesBelow("bench", /\.mjs$/)],
     ["every test runs, or says why not", everyTestRuns, tests],
     ["no test depends on how fast the machine is", noUpperTimeLimit, tests.filter(isTest)],
     [
@@ -302,6 +314,12 @@ describe("the rules find what breaks them", () => {
     ["a manager", tellingNames, "src/x.ts", made("class Cache", "Manager {}")],
     ["a base", tellingNames, "src/x.ts", made("interface Base", "Engine {}")],
     ["work left over", nothingLeftForLater, "src/x.ts", made("// TO", "DO: more")],
+    [
+      "a benchmark of what is gone",
+      benchmarkImports,
+      "bench/x.mjs",
+      'import { afterMs, gone } from "../dist/cache/schedule.js";\n',
+    ],
     ["a retired word", plainWords, "docs/x.md", made("Wh", "oever calls it gets rows.")],
     ["a document from outside", plainWords, "src/x.ts", made("// Sp", "ec 4.2")],
     ["a statement of the past", plainWords, "docs/x.md", made("not act", "ive yet")],

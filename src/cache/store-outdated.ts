@@ -10,20 +10,21 @@ import { inReadTransaction, type Run } from "./store-sql.ts";
 interface OutdatedOptions {
   readonly catalog: string;
   readonly definitions: readonly CacheDefinition[];
+  /** Whether a connection is open, so that queries over it can be planned. */
   readonly isOpen: (connection: string) => boolean;
 }
 
-/** Caches whose current snapshot has another query, mode or set of columns than their definition. */
+/** The caches whose current snapshot was made with a different query or mode, or has other columns than their query returns. */
 export async function outdatedCaches(
   engine: EmbeddedEngine,
   { catalog, definitions, isOpen }: OutdatedOptions,
 ): Promise<readonly CacheName[]> {
-  const filled = await inReadTransaction(engine, (run) => currentSnapshots(run, catalog, definitions));
+  const filled = await inReadTransaction(engine, (run) => filledCaches(run, catalog, definitions));
   const outdated: CacheName[] = [];
   for (const { definition, current } of filled) {
     const table = tableIn(catalog, definition.name.schema, current.physicalTable);
-    const isPlannable = definition.connections.every(isOpen);
-    if (!current.matchesDefinition || (isPlannable && (await hasOtherColumns(engine, definition, table))))
+    const canPlan = definition.connections.every(isOpen);
+    if (!current.matchesDefinition || (canPlan && (await hasOtherColumns(engine, definition, table))))
       outdated.push(definition.name);
   }
   return outdated;
@@ -34,7 +35,7 @@ interface FilledCache {
   readonly current: CurrentSnapshot;
 }
 
-async function currentSnapshots(
+async function filledCaches(
   run: Run,
   catalog: string,
   definitions: readonly CacheDefinition[],
@@ -48,7 +49,7 @@ async function currentSnapshots(
   return filled;
 }
 
-/** Whether the query returns other columns than the table has, as `SELECT *` does when the data changes. False if unknown. */
+/** Whether the query returns other columns than the table has, for example `SELECT *` from changed data. False if unknown. */
 async function hasOtherColumns(engine: EmbeddedEngine, { render }: CacheDefinition, table: string): Promise<boolean> {
   const { kind, statements } = render(FIRST_FILL);
   if (kind === "own") return false;

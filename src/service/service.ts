@@ -31,7 +31,7 @@ export interface Service extends CallServices {
   /** For the next reload. */
   readonly known: KnownEndpoints;
   close(): Promise<void>;
-  /** After a reload: closes what the next state does not share. */
+  /** After a reload: closes what the new version does not share. */
   retire(next: Service): void;
 }
 
@@ -51,9 +51,9 @@ export async function openService(project: Project, options: OpenOptions): Promi
   if (sharedState === undefined) {
     return { service: undefined, problems: applyStrict(found, options.strict), unreachable: opened.unreachable };
   }
-  const { service, ...state } = await openState(project, compiled, { sharedState, options, previous: undefined });
-  const problems = applyStrict([...found, ...state.problems], options.strict);
-  const unreachable = opened.unreachable ?? state.unreachable;
+  const { service, ...version } = await openVersion(project, compiled, { sharedState, options, previous: undefined });
+  const problems = applyStrict([...found, ...version.problems], options.strict);
+  const unreachable = opened.unreachable ?? version.unreachable;
   if (service === undefined || unreachable !== undefined || hasErrors(problems)) {
     await (service ?? sharedState).close();
     return { service: undefined, problems, unreachable };
@@ -75,14 +75,14 @@ export function canShareState(project: Project, previous: Service): boolean {
 }
 
 /**
- * Opens a new state over the same database, for a project that passes `canShareState`. The current state keeps serving until
+ * Opens a new version on the same database, for a project that passes `canShareState`. The current version keeps serving until
  * the caller retires it. Endpoints whose files have not changed are neither compiled nor, usually, verified again.
  */
 export async function reopenService(project: Project, previous: Service, options: OpenOptions): Promise<OpenedService> {
   const compiled = await runInSlices(compileProject(project, previous.known));
-  const state = await openState(project, compiled, { sharedState: previous.sharedState, options, previous });
-  const { service, unreachable } = state;
-  const problems = applyStrict([...compiled.problems, ...state.problems], options.strict);
+  const version = await openVersion(project, compiled, { sharedState: previous.sharedState, options, previous });
+  const { service, unreachable } = version;
+  const problems = applyStrict([...compiled.problems, ...version.problems], options.strict);
   if (service === undefined || hasErrors(problems)) {
     service?.retire(previous);
     return { service: undefined, problems, unreachable };
@@ -92,14 +92,18 @@ export async function reopenService(project: Project, previous: Service, options
   return { service, problems, unreachable: undefined };
 }
 
-interface StateContext {
+interface VersionContext {
   readonly sharedState: SharedState;
   readonly options: OpenOptions;
   readonly previous: Service | undefined;
 }
 
 /** Opens everything above the shared state. The caller closes a service that it does not use. */
-async function openState(project: Project, compiled: CompiledProject, context: StateContext): Promise<OpenedService> {
+async function openVersion(
+  project: Project,
+  compiled: CompiledProject,
+  context: VersionContext,
+): Promise<OpenedService> {
   const { engines, connectionStatus } = context.sharedState;
   // Before verification: templates may read the table of users.
   const authenticators = await openServiceAuthenticators(project, context).catch(errorMessage);
@@ -148,9 +152,9 @@ function closeAuthenticators(authenticators: Authenticators, previous: Service |
 async function cachesOf(
   project: Project,
   { refreshes }: CompiledProject,
-  { sharedState, options }: StateContext,
+  { sharedState, options }: VersionContext,
 ): Promise<OpenedCaches> {
-  // Caches outlive a reload. They are redefined once the new state is valid.
+  // Caches outlive a reload. They are redefined once the new version is valid.
   return await sharedState.caches(() =>
     openProjectCaches(project, {
       engine: sharedState.engines.engine,
@@ -165,7 +169,7 @@ async function cachesOf(
 /** Rejects when users in AWS Secrets Manager are unavailable: no client could authenticate. */
 function openServiceAuthenticators(
   project: Project,
-  { sharedState, options, previous }: StateContext,
+  { sharedState, options, previous }: VersionContext,
 ): Promise<Authenticators> {
   const { connect, report, env } = options;
   const { engine } = sharedState.engines;

@@ -11,7 +11,7 @@ import type { Session } from "../session/session.ts";
 import { parquetQuery, type WideInteger } from "./parquet-columns.ts";
 import type { QueryHints } from "./query-hints.ts";
 import { countRows } from "./read-context.ts";
-import { readTransactionOf, totalOf } from "./read-transaction.ts";
+import { findTotal, readTransactionOf } from "./read-transaction.ts";
 import { windowedQuery } from "./windowed-query.ts";
 
 interface CopyContext {
@@ -45,7 +45,7 @@ async function copyInto(
   const transaction = readTransactionOf(read, session);
   const { last } = transaction;
   const window = read.window ?? EVERYTHING;
-  const total = await totalOf(read, session, transaction);
+  const total = await findTotal(read, session, transaction);
   await transaction.start();
   const emptyQuery = await windowedQuery(last, NO_ROWS, { session, hints });
   const query = emptyQuery && (await windowedQuery(last, window, { session, hints }));
