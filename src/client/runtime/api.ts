@@ -47,8 +47,8 @@ export type Failure<Field extends string = string> =
   | { readonly kind: "forbidden"; readonly message: string }
   | { readonly kind: "not-found"; readonly message: string }
   /**
-   * The write was rolled back. If `retryAfter` is set, other requests were changing the same rows, and a retry may succeed.
-   * Otherwise, it violates a constraint, for example because a row with the same key exists.
+   * The write failed. If `retryAfter` is set, other requests were changing the same rows, and a retry may succeed. Otherwise,
+   * it violates a constraint (for example, a row with the same key exists), or the template rejected it.
    */
   | { readonly kind: "conflict"; readonly message: string; readonly retryAfter: number | undefined }
   | { readonly kind: "rate-limited"; readonly message: string; readonly retryAfter: number | undefined }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JsonText } from "../mcp-service.ts";
 import { errorText, type RpcError } from "../protocol.ts";
 
-/** An HTTP request with an MCP message, and the response to it. */
+/** A request to the MCP listener, and the response to it. */
 export interface McpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
