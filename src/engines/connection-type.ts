@@ -7,6 +7,8 @@ export interface ConnectionType {
   readonly options: readonly string[];
   /** At least one option of each group is required. */
   readonly required: readonly (readonly string[])[];
+  /** By option: the options that would have no effect beside it. */
+  readonly replaces?: Readonly<Record<string, readonly string[]>>;
   /** The values that options accept. Others accept any string. */
   readonly values?: Readonly<Record<string, "boolean" | "integer" | readonly string[]>>;
   /** Whether it only creates a secret, which other connections may need. */

@@ -74,7 +74,10 @@ function splitOptions(input: Mapping, reject: Reject): Split {
       else reject([key], `${problem}, found ${describeInput(value)}`);
     }
   }
-  if (type !== undefined) rejectMissingOptions(type, input, reject);
+  if (type !== undefined) {
+    rejectMissingOptions(type, input, reject);
+    rejectReplacedOptions(type, input, reject);
+  }
   return { rest, options, known: type?.options ?? [] };
 }
 
@@ -98,5 +101,13 @@ function rejectMissingOptions({ type, required }: ConnectionType, input: Mapping
   for (const group of required) {
     if (group.some((option) => Object.hasOwn(input, option))) continue;
     reject([], `the type '${type}' needs ${group.map((option) => `'${option}'`).join(" or ")}`);
+  }
+}
+
+function rejectReplacedOptions({ replaces = {} }: ConnectionType, input: Mapping, reject: Reject): void {
+  for (const [option, others] of Object.entries(replaces)) {
+    if (!Object.hasOwn(input, option)) continue;
+    for (const other of others.filter((name) => Object.hasOwn(input, name)))
+      reject([other], `'${other}' has no effect beside '${option}'; put it into '${option}', or remove '${option}'`);
   }
 }
