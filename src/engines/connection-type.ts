@@ -9,6 +9,8 @@ export interface OptionRules {
   readonly options: readonly string[];
   /** At least one option of each group is required. */
   readonly required: readonly (readonly string[])[];
+  /** By option: the options that would have no effect beside it. */
+  readonly replaces?: Readonly<Record<string, readonly string[]>>;
   /** The values that options accept. Others accept any string. */
   readonly values?: Readonly<Record<string, OptionValues>>;
 }

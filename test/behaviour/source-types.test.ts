@@ -16,7 +16,7 @@ import { postgresTypes } from "../source-types/postgres.ts";
 import type { Exception, SourceType, SourceTypes } from "../source-types/source-type.ts";
 import { sqliteTypes } from "../source-types/sqlite.ts";
 
-/** The tables of this page show what these tests read. `EIDER_TEST_UPDATE=docs` writes them. */
+/** The tables of this page show what these tests read. `EIDER_TEST_WRITE=1` writes them. */
 const PAGE = join(import.meta.dirname, "../../docs/sources/types.md");
 
 const postgres = sharedPostgres();
@@ -211,7 +211,7 @@ function markdown(header: readonly string[], rows: readonly (readonly string[])[
 function expectOnPage(heading: string, expected: string): void {
   const page = readFileSync(PAGE, "utf8");
   const [before = "", rest = ""] = page.split(`## ${heading}\n`);
-  if (process.env["EIDER_TEST_UPDATE"] === "docs") {
+  if (process.env["EIDER_TEST_WRITE"] === "1") {
     const updated = rest.replace(/(?:^\|.*\|\n)+/m, () => expected);
     writeFileSync(PAGE, `${before}## ${heading}\n${updated}`);
   }

@@ -74,7 +74,10 @@ function splitOptions(input: Mapping, reject: Reject): Split {
       if (!isUnknown) rest[key] = value;
     } else addOption(key, value, { allowed: rules.values?.[key], options, reject });
   }
-  if (rules !== undefined) rejectMissingOptions(rules, input, reject);
+  if (rules !== undefined) {
+    rejectMissingOptions(rules, input, reject);
+    rejectReplacedOptions(rules, input, reject);
+  }
   return { rest, options, known: rules?.options ?? [] };
 }
 
@@ -145,5 +148,13 @@ function rejectMissingOptions({ owner, required }: NamedRules, input: Mapping, r
   for (const group of required) {
     if (group.some((option) => Object.hasOwn(input, option))) continue;
     reject([], `the ${owner} needs ${group.map((option) => `'${option}'`).join(" or ")}`);
+  }
+}
+
+function rejectReplacedOptions({ replaces = {} }: OptionRules, input: Mapping, reject: Reject): void {
+  for (const [option, others] of Object.entries(replaces)) {
+    if (!Object.hasOwn(input, option)) continue;
+    for (const other of others.filter((name) => Object.hasOwn(input, name)))
+      reject([other], `'${other}' has no effect beside '${option}'; put it into '${option}', or remove '${option}'`);
   }
 }
