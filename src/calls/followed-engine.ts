@@ -32,16 +32,16 @@ export function observeEngine(engine: Engine, { connectionStatus, onQueryFailed 
     return follow(call, call.connections.some(engine.canProbe) ? watch.run(call, start) : start(call));
   }
 
-  function write<C extends EngineCall, T>(call: C, start: () => Promise<T>): Promise<T> {
-    return follow(call, call.connections.some(engine.canProbe) ? watch.runToEnd(call, start) : start());
+  function write<C extends EngineCall, T>(call: C, start: (call: C) => Promise<T>): Promise<T> {
+    return follow(call, call.connections.some(engine.canProbe) ? watch.runToEnd(call, start) : start(call));
   }
 
   return {
     ...engine,
     read: (call) => read(call, engine.read),
     readIntoFile: (call, file) => read(call, (watched) => engine.readIntoFile(watched, file)),
-    write: (call) => write(call, () => engine.write(call)),
-    writeOnce: (call, once) => write(call, () => engine.writeOnce(call, once)),
-    change: (call, work) => write(call, () => engine.change(call, work)),
+    write: (call) => write(call, engine.write),
+    writeOnce: (call, once) => write(call, (watched) => engine.writeOnce(watched, once)),
+    change: (call, work) => write(call, (watched) => engine.change(watched, work)),
   };
 }
