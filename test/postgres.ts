@@ -103,7 +103,14 @@ async function startPostgres(): Promise<TestPostgres> {
     if (pid === undefined) return;
     process.kill(pid, signal);
     const children = (await promisify(execFile)("pgrep", ["-P", String(pid)])).stdout.split("\n").filter(Boolean);
-    for (const child of children) process.kill(Number(child), signal);
+    for (const child of children) {
+      try {
+        process.kill(Number(child), signal);
+      } catch (error) {
+        // It has ended meanwhile.
+        if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+      }
+    }
   }
 
   async function runClient(program: "createdb" | "psql", args: readonly string[]): Promise<string> {

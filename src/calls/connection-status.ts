@@ -56,6 +56,7 @@ export function openConnectionStatus(engineOf: (connection: string) => Engine, r
   const prober: Prober = {
     canProbe: (name) => engineOf(name).canProbe(name),
     probe: (name) => engineOf(name).probe(name),
+    freeSlots: (name) => engineOf(name).freeSlots(name),
   };
   const watch = openConnectionWatch({ engine: prober, onDown: noteDown, onUp: noteUp });
 

@@ -1,18 +1,18 @@
 import type { StopSignal } from "../engines/engine.ts";
 import type { Prober } from "../engines/prober.ts";
-import { openStop } from "../engines/stop.ts";
+import { openStop, type Stop } from "../engines/stop.ts";
 import { RequestFailure } from "../failure.ts";
 
 /**
  * Notices database servers that accept calls but do not respond. A call that waits for one cannot be interrupted, and keeps a thread
  * and a query slot. So if no call to a server succeeds for a while, Eider probes it, with one probe at a time. If that hangs too, calls
- * to the server fail at once, until a probe succeeds.
+ * to the server fail at once, until a probe succeeds, and those that wait for it give their slots back.
  */
 export interface ConnectionWatch {
   /** Runs a call that can be given up: if a server of its connections hangs, it rejects with `connection-down`. */
   run<C extends WatchedCall, T>(call: C, start: (call: C) => Promise<T>): Promise<T>;
-  /** The same for a call whose result must be known: once started, it is always awaited. */
-  runToEnd<T>(call: WatchedCall, start: () => Promise<T>): Promise<T>;
+  /** The same for a call whose result must be known: once it has left the queue, it is always awaited. */
+  runToEnd<C extends StartedCall, T>(call: C, start: (call: C) => Promise<T>): Promise<T>;
   /** Probes a connection in the background, unless a call or a probe has just succeeded. */
   check(name: string): void;
   /** For how many milliseconds a connection has not responded. Undefined if it responds. */
@@ -24,6 +24,10 @@ interface WatchedCall {
   readonly signal: StopSignal;
 }
 
+interface StartedCall extends WatchedCall {
+  readonly onStart?: (() => void) | undefined;
+}
+
 export interface ConnectionWatchOptions {
   readonly engine: Prober;
   readonly onDown: (name: string, error: unknown) => void;
@@ -32,8 +36,8 @@ export interface ConnectionWatchOptions {
 
 interface PendingCall {
   readonly startedAt: number;
-  /** Undefined if the call must be awaited. */
-  readonly giveUp: ((failure: RequestFailure) => void) | undefined;
+  /** Does nothing if the call must be awaited. */
+  readonly giveUp: (failure: RequestFailure) => void;
 }
 
 interface WatchedConnection {
@@ -110,7 +114,9 @@ export function openConnectionWatch({ engine, onDown, onUp }: ConnectionWatchOpt
     const failure = hangFailure(connection.name);
     if (connection.hangsSince === undefined) onDown(connection.name, failure);
     connection.hangsSince ??= since;
-    for (const { giveUp } of [...connection.pending]) giveUp?.(failure);
+    // First those in the queue: otherwise, they would get the slots.
+    for (const { giveUp } of [...connection.pending]) giveUp(failure);
+    engine.freeSlots(connection.name);
     lookAgain();
   }
 
@@ -155,11 +161,8 @@ export function openConnectionWatch({ engine, onDown, onUp }: ConnectionWatchOpt
     async run(call, start) {
       const servers = watchedIn(call);
       const stop = openStop();
-      const { signal } = call;
-      const abort = (): void => stop.abort(signal.reason);
-      // Not removed when the call settles: its rows may still be read.
-      if (signal.aborted) abort();
-      else signal.addEventListener("abort", abort);
+      // Not undone when the call settles: its rows may still be read.
+      passOn(call.signal, stop);
       const running = start({ ...call, signal: stop.signal });
       return await new Promise((resolve, reject) => {
         const giveUp = (failure: RequestFailure): void => {
@@ -172,9 +175,19 @@ export function openConnectionWatch({ engine, onDown, onUp }: ConnectionWatchOpt
     },
     async runToEnd(call, start) {
       const servers = watchedIn(call);
-      const running = start();
-      follow(servers, { startedAt: performance.now(), giveUp: undefined }, running);
-      return await running;
+      const stop = openStop();
+      const stopPassingOn = passOn(call.signal, stop);
+      let hasStarted = false;
+      const onStart = (): void => {
+        hasStarted = true;
+        call.onStart?.();
+      };
+      const running = start({ ...call, signal: stop.signal, onStart });
+      const giveUp = (failure: RequestFailure): void => {
+        if (!hasStarted) stop.abort(failure);
+      };
+      follow(servers, { startedAt: performance.now(), giveUp }, running);
+      return await running.finally(stopPassingOn);
     },
     check(name) {
       if (!engine.canProbe(name)) return;
@@ -186,6 +199,14 @@ export function openConnectionWatch({ engine, onDown, onUp }: ConnectionWatchOpt
       return since === undefined ? undefined : performance.now() - since;
     },
   };
+}
+
+/** Aborts a stop when the signal aborts, until the returned function is called. */
+function passOn(signal: StopSignal, stop: Stop): () => void {
+  const abort = (): void => stop.abort(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort);
+  return () => signal.removeEventListener("abort", abort);
 }
 
 function hangFailure(connection: string): RequestFailure {

@@ -26,7 +26,7 @@ export function observeEmbedded(engine: EmbeddedEngine, observers: EngineObserve
     ...engine,
     ...followedCalls(engine, follower),
     readIntoFile: (call, file) => follower.read(call, (watched) => engine.readIntoFile(watched, file)),
-    change: (call, work) => follower.write(call, () => engine.change(call, work)),
+    change: (call, work) => follower.write(call, (watched) => engine.change(watched, work)),
   };
 }
 
@@ -36,8 +36,8 @@ function followedCalls(
 ): Pick<Engine, "read" | "write" | "writeOnce"> {
   return {
     read: (call) => read(call, engine.read),
-    write: (call) => write(call, () => engine.write(call)),
-    writeOnce: (call, once) => write(call, () => engine.writeOnce(call, once)),
+    write: (call) => write(call, engine.write),
+    writeOnce: (call, once) => write(call, (watched) => engine.writeOnce(watched, once)),
   };
 }
 
@@ -58,8 +58,8 @@ function openFollower(engine: Engine, { connectionStatus, onQueryFailed }: Engin
     return follow(call, call.connections.some(engine.canProbe) ? watch.run(call, start) : start(call));
   }
 
-  function write<C extends EngineCall, T>(call: C, start: () => Promise<T>): Promise<T> {
-    return follow(call, call.connections.some(engine.canProbe) ? watch.runToEnd(call, start) : start());
+  function write<C extends EngineCall, T>(call: C, start: (call: C) => Promise<T>): Promise<T> {
+    return follow(call, call.connections.some(engine.canProbe) ? watch.runToEnd(call, start) : start(call));
   }
 
   return { read, write };

@@ -13,6 +13,7 @@ export interface Change {
   /** The tables that it creates or changes, by the last part of their names. Cached data of other tables stays valid. */
   readonly touches: readonly string[];
   readonly signal: StopSignal;
+  readonly onStart?: (() => void) | undefined;
 }
 
 /** Rows of a statement whose columns are all VARCHAR: cast other types. */

@@ -7,4 +7,6 @@ export interface Prober {
    * cancelled. Rejects with a RequestFailure; `connection-down` if one cannot be reached.
    */
   probe(name: string): Promise<void>;
+  /** Call it when a connection hangs: the calls that wait for it no longer take query slots from others. */
+  freeSlots(name: string): void;
 }

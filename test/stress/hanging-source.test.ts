@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
 import { missingMariaDb, sharedMariaDb } from "../mariadb.ts";
@@ -217,67 +219,191 @@ connections:
   });
 });
 
-testNeeding(missingPostgres, missingExtensions("postgres_scanner"))(
-  "a Postgres that does not respond at the start: calls wait for the first attempt only, and it is used when it responds",
-  async () => {
-    const source = await sources.postgres();
-    await using proxy = await silentProxy(source.port);
-    proxy.silence();
-    await using program = await start({
-      "eider.yaml": `http-port: 0
+const CLIENTS = 64;
+const ENDPOINTS = 12;
+
+/** A frozen Postgres, and so many clients that call its endpoints, one of eight a write, until the work is done. */
+async function floodFrozen(
+  limits: string,
+  work: (parts: { url: string; program: Program; lookUp(): Promise<void>; seen: Set<number> }) => Promise<void>,
+): Promise<void> {
+  const source = await sources.postgres();
+  const endpoints = Array.from({ length: ENDPOINTS }, (_, index) =>
+    read(`t${index}`, `SELECT id + ${index} AS id FROM db.t ORDER BY id`, "db"),
+  );
+  await using program = await start({
+    "eider.yaml": `http-port: 0
+limits: { query-timeout: 1h${limits} }
+duckdb: { extension_directory: '${extensionDirectory("postgres_scanner")}' }
+connections:
+  db: { type: postgres, dsn: ${JSON.stringify(source.dsn(source.port))} }
+  memory: { init: CREATE TABLE small AS SELECT range AS id FROM range(1000) }
+`,
+    ...Object.assign({}, ...endpoints),
+    "add.yaml": "url-path: /add\nmethod: POST\ntemplate-source: add.sql\nconnection: [db]\n",
+    "add.sql": "INSERT INTO db.t VALUES (99)",
+    "look-up.yaml":
+      "url-path: /look-up\ntemplate-source: look-up.sql\nconnection: [memory]\nwith-pagination: false\nrequest: [{ field-name: id, field-in: query, validators: [{ type: int }] }]\n",
+    "look-up.sql": "SELECT id FROM small WHERE id = {{params.id}}",
+  });
+  const url = await program.url();
+  let id = 0;
+  const lookUp = async (): Promise<void> => {
+    const next = id++ % 1000;
+    // A starved one would otherwise never be answered, and Postgres would stay frozen.
+    const signal = AbortSignal.timeout(60_000);
+    expect(await ask(url, `/look-up?id=${next}`, { signal })).toEqual({
+      status: 200,
+      body: [{ id: next }],
+      retryAfter: null,
+    });
+  };
+  await lookUp();
+  for (let index = 0; index < ENDPOINTS; index++) expect((await ask(url, `/t${index}`)).status).toBe(200);
+  await source.freeze();
+  const seen = new Set<number>();
+  let added = 0;
+  let isDone = false;
+  const client = async (index: number): Promise<void> => {
+    const writes = index % 8 === 7;
+    while (!isDone) {
+      const path = writes ? "/add" : `/t${index % ENDPOINTS}`;
+      const { status, retryAfter } = await ask(url, path, writes ? { method: "POST" } : {});
+      seen.add(status);
+      if (writes && status === 200) added++;
+      await new Promise((resolve) => setTimeout(resolve, Number(retryAfter) * 1_000));
+    }
+  };
+  const flood = Promise.all(Array.from({ length: CLIENTS }, (_, index) => client(index)));
+  flood.catch(() => {});
+  try {
+    await work({ url, program, lookUp, seen });
+  } finally {
+    isDone = true;
+    await source.thaw();
+  }
+  await flood;
+  await until("rows", async () => (await ask(url, "/t0")).status === 200);
+  // A write that was rejected has not run, one that had been sent has.
+  const rows = (await ask(url, "/t0")).body as typeof ROWS;
+  expect(rows.filter(({ id: found }) => found === 99)).toHaveLength(added);
+  expect((await ask(url, "/health/ready")).body).toEqual(OK);
+}
+
+const withPostgres = testNeeding(missingPostgres, missingExtensions("postgres_scanner"));
+
+withPostgres("a frozen Postgres with 64 clients: look-ups in other data are all answered", async () => {
+  await floodFrozen("", async ({ program, lookUp, seen }) => {
+    const isNoticed = (): boolean => program.stderr().includes("connection 'db' cannot be reached");
+    const steady = async (isOver: () => boolean): Promise<number> => {
+      let count = 0;
+      for (; !isOver(); count++) await lookUp();
+      return count;
+    };
+    // Before Eider knows that the server hangs, and then.
+    const before = await Promise.all(Array.from({ length: 4 }, () => steady(isNoticed)));
+    expect(Math.min(...before)).toBeGreaterThan(10);
+    await until("503", () => seen.has(503));
+    let rest = 50;
+    await Promise.all(Array.from({ length: 4 }, () => steady(() => rest-- <= 0)));
+    expect([...seen]).toEqual([503]);
+  });
+});
+
+withPostgres("a frozen Postgres that holds all query slots gives them back when Eider has noticed it", async () => {
+  await floodFrozen(", max-concurrent-queries: 2", async ({ lookUp, seen }) => {
+    for (let times = 0; times < 10; times++) await lookUp();
+    expect([...seen]).toEqual([503]);
+  });
+});
+
+/** The connection `db`, in YAML, by its type and by an ATTACH of the user. */
+const forms: Readonly<Record<string, (dsn: string) => string>> = {
+  "by its type": (dsn) => `type: postgres, dsn: ${JSON.stringify(dsn)}`,
+  "by an ATTACH in init": (dsn) =>
+    `init: ${JSON.stringify(`LOAD postgres; ATTACH '${dsn.replaceAll("'", "''")}' AS db (TYPE postgres)`)}`,
+};
+
+for (const [form, connection] of Object.entries(forms)) {
+  withPostgres(
+    `a Postgres ${form} that does not respond at the start: calls wait for the first attempt only, and it is used when it responds`,
+    async () => {
+      const source = await sources.postgres();
+      await using proxy = await silentProxy(source.port);
+      proxy.silence();
+      await using program = await start({
+        "eider.yaml": `http-port: 0
 limits: { query-timeout: 1h }
 duckdb: { extension_directory: '${extensionDirectory("postgres_scanner")}' }
 connections:
-  db: { type: postgres, dsn: ${JSON.stringify(source.dsn(proxy.port))}, connect-timeout: 1s }
+  db: { ${connection(source.dsn(proxy.port))}, connect-timeout: 1s }
 `,
-      ...read("t", "SELECT id FROM db.t ORDER BY id", "db"),
-    });
-    const url = await program.url();
-    expect(program.stderr()).toContain("connection 'db' is still running its init statement, for 1 s");
-    // libpq gives up after 10 seconds.
-    expect(await ask(url, "/t")).toEqual(DOWN);
-    const attempts = proxy.accepted();
-    for (let times = 0; times < 5; times++) expect(await ask(url, "/t")).toEqual(DOWN);
-    await until("the next attempt", () => proxy.accepted() > attempts);
-    expect(proxy.accepted()).toBe(attempts + 1);
-    expect(program.stderr()).toMatch(/connection 'db' cannot be reached: .*timeout expired/);
-    proxy.speak();
-    await rowsAgain(url);
-    expect((await ask(url, "/health/ready")).body).toEqual(OK);
-  },
-);
+        ...read("t", "SELECT id FROM db.t ORDER BY id", "db"),
+      });
+      const url = await program.url();
+      expect(program.stderr()).toContain("connection 'db' is still running its init statement, for 1 s");
+      // libpq gives up after 10 seconds.
+      expect(await ask(url, "/t")).toEqual(DOWN);
+      const attempts = proxy.accepted();
+      for (let times = 0; times < 5; times++) expect(await ask(url, "/t")).toEqual(DOWN);
+      await until("the next attempt", () => proxy.accepted() > attempts);
+      expect(proxy.accepted()).toBe(attempts + 1);
+      expect(program.stderr()).toMatch(/connection 'db' cannot be reached: .*timeout expired/);
+      proxy.speak();
+      await rowsAgain(url);
+      expect((await ask(url, "/health/ready")).body).toEqual(OK);
+    },
+  );
+}
 
 const missingProc = process.platform === "linux" ? undefined : "there is no /proc/net/tcp";
 
-testNeeding(
-  missingProc,
-  missingPostgres,
-  missingExtensions("postgres_scanner"),
-)("Postgres by host and port: its sockets notice a network that is gone", async () => {
-  const { port, user, password, ...server } = await sharedServers.postgres();
-  const dsn = await server.createDatabase();
-  await server.sql(dsn, "CREATE TABLE t AS SELECT 1 AS id");
-  const database = /dbname=(\w+)/.exec(dsn)?.[1];
-  const address = { type: "postgres", host: "127.0.0.1", port: String(port), user, password, database };
-  await using program = await start({
-    "eider.yaml": `http-port: 0
+/** The options that the documentation recommends for an ATTACH. */
+const [documented = ""] =
+  /keepalives_idle=.* tcp_user_timeout=\d+/.exec(
+    readFileSync(join(import.meta.dirname, "../../docs/sources/postgres.md"), "utf8"),
+  ) ?? [];
+
+describe.each([
+  ["by host and port", undefined],
+  ["by an ATTACH in init with the documented options", documented],
+])("Postgres %s", (_, options) => {
+  const needsProc = testNeeding(missingProc, missingPostgres, missingExtensions("postgres_scanner"));
+
+  needsProc("its sockets notice a network that is gone", async () => {
+    const { port, user, password, ...server } = await sharedServers.postgres();
+    const dsn = await server.createDatabase();
+    await server.sql(dsn, "CREATE TABLE t AS SELECT 1 AS id");
+    const database = /dbname=(\w+)/.exec(dsn)?.[1];
+    const address = JSON.stringify({
+      type: "postgres",
+      host: "127.0.0.1",
+      port: String(port),
+      user,
+      password,
+      database,
+    });
+    const connection = options === undefined ? address : `{ ${forms["by an ATTACH in init"]?.(`${dsn} ${options}`)} }`;
+    await using program = await start({
+      "eider.yaml": `http-port: 0
 duckdb: { extension_directory: '${extensionDirectory("postgres_scanner")}' }
-connections: { db: ${JSON.stringify(address)} }
+connections: { db: ${connection} }
 `,
-    ...read("t", "SELECT id FROM db.t", "db"),
+      ...read("t", "SELECT id FROM db.t", "db"),
+    });
+    expect((await ask(await program.url(), "/t")).body).toEqual([{ id: 1 }]);
+    // The kernel lists the timer of a socket: 02 is the one for keepalives, which start after 10 seconds and not after two hours.
+    const sockets = (await readFile(`/proc/${program.pid}/net/tcp`, "utf8"))
+      .split("\n")
+      .map((line) => line.trim().split(/\s+/));
+    const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+    const timers = sockets
+      .filter((fields) => fields[2] === remote && fields[3] === "01")
+      .map((fields) => fields[5] ?? "");
+    expect(timers.length).toBeGreaterThan(0);
+    for (const timer of timers) {
+      const [kind, ticks = ""] = timer.split(":");
+      expect([kind, Number.parseInt(ticks, 16) <= 1_000]).toEqual(["02", true]);
+    }
   });
-  expect((await ask(await program.url(), "/t")).body).toEqual([{ id: 1 }]);
-  // The kernel lists the timer of a socket: 02 is the one for keepalives, which start after 10 seconds and not after two hours.
-  const sockets = (await readFile(`/proc/${program.pid}/net/tcp`, "utf8"))
-    .split("\n")
-    .map((line) => line.trim().split(/\s+/));
-  const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const timers = sockets
-    .filter((fields) => fields[2] === remote && fields[3] === "01")
-    .map((fields) => fields[5] ?? "");
-  expect(timers.length).toBeGreaterThan(0);
-  for (const timer of timers) {
-    const [kind, ticks = ""] = timer.split(":");
-    expect([kind, Number.parseInt(ticks, 16) <= 1_000]).toEqual(["02", true]);
-  }
 });

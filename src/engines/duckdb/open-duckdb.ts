@@ -218,6 +218,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
     openConnection: connections.open,
     canProbe: (name) => closing === undefined && probes.isAttached(name),
     probe: probes.probe,
+    freeSlots: slots.free,
     lock: configuration.lock,
     plan: planner.plan,
     describe: planner.describe,

@@ -19,9 +19,14 @@ const URL_LITERAL = /'(?!file:)[a-z][a-z0-9+.-]*:\/\//i;
 /** Only where DuckDB reads it: a query that returns links does not wait. */
 const URL_READ = /(?:\b(?:FROM|JOIN)|[([])\s*'(?!file:)[a-z][a-z0-9+.-]*:\/\//i;
 
+/** The names of the connections whose queries mostly wait for another machine. */
+export function remoteConnections(definitions: readonly ConnectionDefinition[]): readonly string[] {
+  return definitions.filter(isRemoteConnection).map(({ name }) => name);
+}
+
 /** Returns a function that tells whether a query mostly waits for another machine. */
 export function remoteQueries(definitions: readonly ConnectionDefinition[]): (query: SlotQuery) => boolean {
-  const names = new Set(definitions.filter(isRemoteConnection).map(({ name }) => name));
+  const names = new Set(remoteConnections(definitions));
   return ({ connections, statements = [] }) =>
     connections.some((name) => names.has(name)) ||
     // The first condition is cheap, and false for nearly all statements.

@@ -1,5 +1,5 @@
 import type { EngineOptions } from "../../embedded-engine.ts";
-import { remoteQueries } from "../remote/remote-queries.ts";
+import { remoteConnections, remoteQueries } from "../remote/remote-queries.ts";
 import { openSlots, type Slots } from "./slots.ts";
 
 /** The slots for the queries of the endpoints and of Eider itself. */
@@ -14,5 +14,6 @@ export function openQuerySlots(options: EngineOptions): Slots {
     maxWaiting: maxQueued,
     limits: new Map(limits),
     isRemote: remoteQueries(connections),
+    sources: remoteConnections(connections),
   });
 }

@@ -14,10 +14,19 @@ export interface SlotRequest {
   /** Whether it mostly waits for another machine. */
   readonly isRemote: boolean;
   readonly limits: readonly ConnectionLimit[];
+  /** The remote connections that it uses. If there are any, no other query has the same request. */
+  readonly sources: readonly Source[];
+}
+
+/** A connection to another machine. */
+export interface Source {
+  /** The queries over it that have a slot. */
+  readonly running: Set<SlotRequest>;
+  usedAt: number;
 }
 
 export interface QueueGroupState {
-  /** The requests of all queries without connection limits, that is, of most: created once. */
+  /** The requests of all queries without connection limits and sources, that is, of most: created once. */
   readonly local: SlotRequest;
   readonly remote: SlotRequest;
   limit: number;
@@ -44,14 +53,17 @@ export interface QueueGroupsOptions {
   /** Concurrent queries per connection, where limited. */
   readonly limits: ReadonlyMap<string, number>;
   readonly isRemote: (query: SlotQuery) => boolean;
+  readonly sources: ReadonlyMap<string, Source>;
 }
 
 /** A project has few groups; those of its earlier versions are dropped when there are many. */
 const MAX_GROUPS = 1_000;
 const NO_LIMITS: readonly ConnectionLimit[] = [];
+const NO_SOURCES: readonly Source[] = [];
 
 /** Returns a function that creates the request of a query, with the state of its group and of its connections. */
-export function openQueueGroups({ size, limits, isRemote }: QueueGroupsOptions): (query: SlotQuery) => SlotRequest {
+export function openQueueGroups(options: QueueGroupsOptions): (query: SlotQuery) => SlotRequest {
+  const { size, limits, isRemote, sources } = options;
   const connectionLimits = new Map(
     [...limits].map(([name, limit]): [string, ConnectionLimit] => [name, { limit, running: 0 }]),
   );
@@ -78,8 +90,8 @@ export function openQueueGroups({ size, limits, isRemote }: QueueGroupsOptions):
         return remote;
       },
     };
-    const local: SlotRequest = { group, isRemote: false, limits: NO_LIMITS };
-    const remote: SlotRequest = { group, isRemote: true, limits: NO_LIMITS };
+    const local: SlotRequest = { group, isRemote: false, limits: NO_LIMITS, sources: NO_SOURCES };
+    const remote: SlotRequest = { group, isRemote: true, limits: NO_LIMITS, sources: NO_SOURCES };
     groups.set(name, group);
     return group;
   }
@@ -87,11 +99,16 @@ export function openQueueGroups({ size, limits, isRemote }: QueueGroupsOptions):
   return (query) => {
     const { queueGroup, connections } = query;
     const group = groupOf(queueGroup ?? ownGroup(connections));
-    if (connectionLimits.size === 0 || !connections.some((name) => connectionLimits.has(name))) {
+    if (!connections.some((name) => connectionLimits.has(name) || sources.has(name))) {
       return isRemote(query) ? group.remote : group.local;
     }
-    const limited = [...new Set(connections)].flatMap((name) => connectionLimits.get(name) ?? []);
-    return { group, isRemote: isRemote(query), limits: limited };
+    const names = [...new Set(connections)];
+    return {
+      group,
+      isRemote: isRemote(query),
+      limits: names.flatMap((name) => connectionLimits.get(name) ?? []),
+      sources: names.flatMap((name) => sources.get(name) ?? []),
+    };
   };
 }
 

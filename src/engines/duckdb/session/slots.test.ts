@@ -273,6 +273,64 @@ describe("local and remote queries", () => {
   });
 });
 
+describe("connections to other machines", () => {
+  const isRemote = ({ connections }: SlotQuery): boolean => connections.length > 0;
+  const sources = ["pg", "mysql"];
+  const overEach = (slots: Slots, connection: string): readonly Call[] =>
+    Array.from({ length: 20 }, (_, index) => call(slots, group(`${connection}${index}`), [connection]));
+
+  test("one of them leaves a quarter of the slots while other data are used", async () => {
+    for (const other of [[], ["mysql"]]) {
+      const slots = opened({ size: 8, isRemote, sources });
+      call(slots, group("other"), other).leave();
+      const flood = overEach(slots, "pg");
+      expect(running(flood)).toBe(6);
+      const others = ["a", "b"].map((name) => call(slots, group(name), other));
+      expect(others.map((each) => each.state())).toEqual(["runs", "runs"]);
+      for (const each of [...flood.slice(0, 2), ...others]) each.leave();
+      await settled();
+      expect([running(flood), slots.running()]).toEqual([8, 6]);
+    }
+  });
+
+  test("without other queries for long, it has all slots", () => {
+    const slots = opened({ size: 8, isRemote, sources });
+    expect(running(overEach(slots, "pg"))).toBe(8);
+    const later = opened({ size: 8, isRemote, sources });
+    call(later, group("local")).leave();
+    later.pass(60_000);
+    expect(running(overEach(later, "pg"))).toBe(8);
+  });
+
+  test("one that hangs gives its slots back, once", async () => {
+    const slots = opened({ size: 8, isRemote, sources });
+    const flood = overEach(slots, "pg");
+    const waiting = calls(3, () => call(slots, group("local")));
+    expect([running(flood), running(waiting)]).toEqual([8, 0]);
+    for (const each of flood.slice(8)) each.cancel();
+    slots.free("pg");
+    await settled();
+    expect([running(waiting), slots.running(), slots.waiting()]).toEqual([3, 3, 0]);
+    // It responds again: its queries end, and others run in all slots.
+    for (const each of flood.slice(0, 8)) each.leave();
+    for (const each of waiting) each.leave();
+    expect(slots.running()).toBe(0);
+    slots.pass(60_000);
+    expect(running(overEach(slots, "pg"))).toBe(8);
+  });
+
+  test("there are only so many threads for queries that hang", () => {
+    const slots = opened({ size: 40, isRemote, sources });
+    const all = [...overEach(slots, "pg"), ...overEach(slots, "mysql")];
+    const count = running(all);
+    slots.free("pg");
+    slots.free("mysql");
+    expect(slots.running()).toBe(count - 24);
+    for (const each of all) if (each.state() === "runs") each.leave();
+    expect(slots.running()).toBe(0);
+  });
+});
+
 describe("beyond the bound", () => {
   test("a fixed bound: as many wait, the next is refused at once", () => {
     const slots = opened({ size: 1, maxWaiting: 2 });

@@ -6,6 +6,7 @@ import {
   type QueueGroupState,
   type SlotQuery,
   type SlotRequest,
+  type Source,
   type Waiter,
 } from "./queue-groups.ts";
 import { openQueueLimit } from "./queue-limit.ts";
@@ -16,6 +17,9 @@ import { openQueueLimit } from "./queue-limit.ts";
  *
  * Local queries compete for the cores, with each other and with the thread that answers requests, so fewer of them run at once
  * than of those that mostly wait for another machine.
+ *
+ * If another machine does not respond, the queries that wait for it keep their slots. So one connection cannot take them all while
+ * queries over others arrive.
  */
 export interface Slots {
   request(query: SlotQuery): SlotRequest;
@@ -29,6 +33,8 @@ export interface Slots {
   leave(request: SlotRequest): void;
   /** The query is done: releases its capacity on the connections. */
   release(request: SlotRequest): void;
+  /** Takes the slots from the queries over a connection that hangs. These queries cannot be interrupted, but need no core. */
+  free(connection: string): void;
   running(): number;
   waiting(): number;
 }
@@ -43,6 +49,8 @@ export interface SlotsOptions {
   readonly limits?: ReadonlyMap<string, number>;
   /** Whether a query mostly waits for another machine. */
   readonly isRemote?: (query: SlotQuery) => boolean;
+  /** The names of connections to other machines. */
+  readonly sources?: readonly string[];
   /** Milliseconds. */
   readonly now?: () => number;
 }
@@ -51,16 +59,23 @@ export interface SlotsOptions {
 const RECENT_MS = 30_000;
 /** With fewer slots none is reserved. */
 const MIN_SLOTS_TO_RESERVE = 4;
+/** Each query keeps one of libuv's threads, even if it hangs. There are a few more (see bin/eider.cjs). */
+const MAX_THREADS = 64;
 
 export function openSlots(options: SlotsOptions): Slots {
   const { size, maxLocal = size, maxWaiting, limits = new Map(), isRemote = () => false } = options;
   const { now = () => performance.now() } = options;
-  const request = openQueueGroups({ size, limits, isRemote });
+  const sources = new Map(
+    options.sources?.map((name): [string, Source] => [name, { running: new Set(), usedAt: Number.NEGATIVE_INFINITY }]),
+  );
+  const request = openQueueGroups({ size, limits, isRemote, sources });
   /** Groups with waiting queries, in the order of their last admission. */
   const queue = new Set<QueueGroupState>();
   const queueLimit = openQueueLimit({ slots: size, maxWaiting, now });
   /** The last slots are reserved for groups that run nothing, so that these need not wait behind a flood of slow queries. */
   const reserved = size < MIN_SLOTS_TO_RESERVE ? 0 : Math.max(1, size >> 3);
+  /** How many slots the queries over one source may take while others are used. */
+  const maxPerSource = size < MIN_SLOTS_TO_RESERVE ? size : size - Math.max(1, size >> 2);
   let running = 0;
   let runningLocal = 0;
   let resuming = 0;
@@ -69,6 +84,10 @@ export function openSlots(options: SlotsOptions): Slots {
   let busy = 0;
   let lastUsed: QueueGroupState | undefined;
   let lastUsedOther: QueueGroupState | undefined;
+  /** When a query without sources was last used. */
+  let usedLocallyAt = Number.NEGATIVE_INFINITY;
+  /** Queries that run without a slot, because their source hangs. */
+  let hanging = 0;
 
   /** Whether another group is busy or was used recently. */
   function isOtherGroupActive(group: QueueGroupState): boolean {
@@ -76,8 +95,17 @@ export function openSlots(options: SlotsOptions): Slots {
     return other !== undefined && (!isIdle(other) || now() - other.usedAt < RECENT_MS);
   }
 
-  function hasSlot({ group, isRemote }: SlotRequest): boolean {
+  /** Whether a query that does not use this source was used recently. */
+  function isOtherSourceActive(source: Source): boolean {
+    const isRecent = (usedAt: number): boolean => now() - usedAt < RECENT_MS;
+    if (isRecent(usedLocallyAt)) return true;
+    for (const other of sources.values()) if (other !== source && isRecent(other.usedAt)) return true;
+    return false;
+  }
+
+  function hasSlot({ group, isRemote, sources: used }: SlotRequest): boolean {
     if (running >= size || group.running >= group.limit) return false;
+    for (const source of used) if (source.running.size >= maxPerSource && isOtherSourceActive(source)) return false;
     // Otherwise, slow queries of a few groups would keep all others waiting.
     if (!isRemote && runningLocal >= maxLocal && group.running > 0) return false;
     return size - running > reserved || group.running === 0 || !isOtherGroupActive(group);
@@ -85,18 +113,32 @@ export function openSlots(options: SlotsOptions): Slots {
 
   const hasCapacity = (request: SlotRequest): boolean => request.limits.every((each) => each.running < each.limit);
 
-  function noteUse(group: QueueGroupState): void {
-    group.usedAt = now();
+  function noteUse({ group, sources: used }: SlotRequest): void {
+    const at = now();
+    group.usedAt = at;
+    if (used.length === 0) usedLocallyAt = at;
+    for (const source of used) source.usedAt = at;
     if (lastUsed === group) return;
     lastUsedOther = lastUsed;
     lastUsed = group;
   }
 
-  function take({ group, isRemote }: SlotRequest): void {
+  function take(request: SlotRequest): void {
+    const { group, isRemote, sources: used } = request;
     if (isIdle(group)) busy++;
     running++;
     if (!isRemote) runningLocal++;
     group.running++;
+    for (const source of used) source.running.add(request);
+  }
+
+  function giveBack(request: SlotRequest): void {
+    const { group, isRemote, sources: used } = request;
+    running--;
+    if (!isRemote) runningLocal--;
+    group.running--;
+    for (const source of used) source.running.delete(request);
+    if (isIdle(group)) busy--;
   }
 
   function takeCapacity(request: SlotRequest): void {
@@ -188,11 +230,19 @@ export function openSlots(options: SlotsOptions): Slots {
     }
   }
 
-  function leave({ group, isRemote }: SlotRequest): void {
-    running--;
-    if (!isRemote) runningLocal--;
-    group.running--;
-    if (isIdle(group)) busy--;
+  function leave(request: SlotRequest): void {
+    // `free` has taken its slot.
+    if (request.sources[0]?.running.has(request) === false) hanging--;
+    else giveBack(request);
+    admitAll();
+  }
+
+  function free(connection: string): void {
+    for (const request of sources.get(connection)?.running ?? []) {
+      if (hanging + size >= MAX_THREADS) break;
+      giveBack(request);
+      hanging++;
+    }
     admitAll();
   }
 
@@ -214,7 +264,7 @@ export function openSlots(options: SlotsOptions): Slots {
     enter(request, cancellation) {
       cancellation.check();
       const { group } = request;
-      noteUse(group);
+      noteUse(request);
       if (group.resuming.size === 0 && group.starting.size === 0 && hasSlot(request) && hasCapacity(request)) {
         take(request);
         takeCapacity(request);
@@ -237,6 +287,7 @@ export function openSlots(options: SlotsOptions): Slots {
     },
     leave,
     release,
+    free,
     running: () => running,
     waiting: () => resuming + starting,
   };
