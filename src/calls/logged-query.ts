@@ -4,6 +4,12 @@ import type { Engine } from "../engines/engine.ts";
 import { type Lookup, render } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
 
+/** A statement with placeholders, and the values in their order. */
+export interface LoggedStatement {
+  readonly sql: string;
+  readonly parameters: readonly string[];
+}
+
 /** The query of a call, for logs. It is rendered again on demand, so calls that are not logged cost nothing. */
 export interface LoggedQuery {
   /** Names of the connections. */
@@ -12,6 +18,8 @@ export interface LoggedQuery {
   sql(isRedacted: IsRedacted): string;
   /** The values, in the order of their placeholders. Redacted ones are replaced. */
   parameters(isRedacted: IsRedacted): readonly string[];
+  /** Both, for each statement. */
+  statements(isRedacted: IsRedacted): readonly LoggedStatement[];
 }
 
 export function loggedQuery(
@@ -21,24 +29,26 @@ export function loggedQuery(
 ): LoggedQuery {
   const statements = (values: Lookup): readonly Statement[] =>
     template === undefined ? [] : render(template, values, { dialect, bindsLiterals: true });
+  const texts = (isRedacted: IsRedacted): readonly string[] =>
+    statements((ref) => {
+      const value = lookup(ref);
+      // Enum values select columns and tables, so they are part of the statement.
+      if (value === undefined || (ref.valueClass === "enum" && !isHidden(ref, isRedacted))) return value;
+      return { ...value, text: "", value: "_" };
+    }).map(({ sql }) => sql.trim());
+  const parameters = (isRedacted: IsRedacted): readonly (readonly string[])[] =>
+    statements((ref) => {
+      const value = lookup(ref);
+      return value === undefined || !isHidden(ref, isRedacted) ? value : { ...value, text: REDACTED, value: REDACTED };
+    }).map(({ values }) => values.map(({ value }) => String(value)));
   return {
     connections,
-    sql: (isRedacted) =>
-      statements((ref) => {
-        const value = lookup(ref);
-        // Enum values select columns and tables, so they are part of the statement.
-        if (value === undefined || (ref.valueClass === "enum" && !isHidden(ref, isRedacted))) return value;
-        return { ...value, text: "", value: "_" };
-      })
-        .map(({ sql }) => sql.trim())
-        .join(";\n"),
-    parameters: (isRedacted) =>
-      statements((ref) => {
-        const value = lookup(ref);
-        return value === undefined || !isHidden(ref, isRedacted)
-          ? value
-          : { ...value, text: REDACTED, value: REDACTED };
-      }).flatMap(({ values }) => values.map(({ value }) => String(value))),
+    sql: (isRedacted) => texts(isRedacted).join(";\n"),
+    parameters: (isRedacted) => parameters(isRedacted).flat(),
+    statements(isRedacted) {
+      const values = parameters(isRedacted);
+      return texts(isRedacted).map((sql, index) => ({ sql, parameters: values[index] ?? [] }));
+    },
   };
 }
 

@@ -1,5 +1,6 @@
+import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { InProcessRequest } from "../http/in-process.ts";
-import { headerName, type Parameter, type RawValue } from "../params/parameter.ts";
+import { headerName, type Parameter, type RawParams, type RawValue } from "../params/parameter.ts";
 import type { CallArguments, CallTarget } from "./call-target.ts";
 import { UsageError } from "./command.ts";
 
@@ -21,7 +22,7 @@ export function requestFor(target: RouteTarget, { values, body, format }: Reques
   const members = new Map<string, string>();
   const query = new URLSearchParams(target.query);
   for (const [name, value] of values) {
-    const location = locationOf(name, target) ?? (takesBody && body === undefined ? "body" : "query");
+    const location = locationOf(name, endpoint) ?? (takesBody && body === undefined ? "body" : "query");
     if (location === "query") query.append(name, value);
     else if (location === "path") path.set(name, value);
     else if (location === "header") headers[headerName(name)] = headerValue(name, value);
@@ -49,7 +50,18 @@ export function argumentsFor(target: CallTarget, values: CallArguments["values"]
   return new Map([...inPath, ...inQuery, ...values].map(([name = "", text = ""]) => [name, { kind: "text", text }]));
 }
 
-function locationOf(name: string, { endpoint }: RouteTarget): Parameter["in"] | undefined {
+/** The values of a call as its raw parameters, those that are not declared in the query. */
+export function rawParamsFor(target: CallTarget, values: CallArguments["values"]): RawParams {
+  const { endpoint } = target;
+  const raw = { query: new Map<string, RawValue>(), path: new Map(), header: new Map(), body: new Map() };
+  for (const [name, value] of argumentsFor(target, values)) {
+    const location = locationOf(name, endpoint) ?? "query";
+    raw[location].set(location === "header" ? headerName(name) : name, value);
+  }
+  return raw;
+}
+
+function locationOf(name: string, endpoint: Endpoint): Parameter["in"] | undefined {
   const declared = endpoint.parameters.find((parameter) => parameter.name === name);
   if (declared !== undefined) return declared.in;
   return endpoint.route?.segments.some((segment) => segment.kind === "param" && segment.name === name)

@@ -138,7 +138,7 @@ function list(names: readonly string[]): string {
 }
 
 /** The names by which endpoints can be called: paths and tools. */
-export function callableNames(endpoints: readonly Pick<Endpoint, "route" | "mcp">[]): readonly string[] {
+function callableNames(endpoints: readonly Endpoint[]): readonly string[] {
   const names = endpoints.flatMap(({ route, mcp }) => [
     ...(route === undefined ? [] : [route.path]),
     ...(mcp?.kind === "tool" ? [mcp.name] : []),

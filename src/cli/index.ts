@@ -4,6 +4,7 @@ import { check } from "./check.ts";
 import { client } from "./client.ts";
 import type { Command } from "./command.ts";
 import { dev } from "./dev.ts";
+import { explain } from "./explain.ts";
 import { extensions } from "./extensions.ts";
 import { hashPassword } from "./hash-password.ts";
 import { mcp } from "./mcp.ts";
@@ -17,6 +18,7 @@ export const commands: readonly Command[] = [
   dev,
   check,
   call,
+  explain,
   extensions,
   cache,
   openapi,

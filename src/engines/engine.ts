@@ -1,6 +1,7 @@
 import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/statement.ts";
+import type { Explanation } from "./explanation.ts";
 import type { Prober } from "./prober.ts";
 import type { Rows, WriteResult } from "./rows.ts";
 import type { RecordStore, WriteOnce, WriteOnceResult } from "./write-once.ts";
@@ -42,6 +43,12 @@ export interface Write {
   /** As for a read. Uncommitted changes are rolled back. */
   readonly signal: StopSignal;
   readonly onStart?: (() => void) | undefined;
+}
+
+/** Statements to explain. All belong to one read or write; the last one may have a window. */
+export interface Explain extends Pick<Read, "connections" | "statements" | "window" | "signal"> {
+  /** Runs the statements too, in a transaction that is rolled back, to measure them. */
+  readonly analyze: boolean;
 }
 
 /** The part of AbortSignal that Eider needs. A real AbortSignal costs several times as much per call. */
@@ -110,6 +117,8 @@ export interface Engine extends Prober {
    * or not so that the changed rows are counted. Undefined: no problem.
    */
   writeProblem(statements: readonly Statement[], transaction: boolean): Promise<StatementProblem | undefined>;
+  /** The plans of statements. Runs nothing unless `analyze` is set. Rejects with a RequestFailure. */
+  explain(explain: Explain): Promise<Explanation>;
   /** Queries that run or wait. */
   activity(): { readonly running: number; readonly waiting: number };
   close(): Promise<void>;

@@ -22,6 +22,7 @@ import { withoutSql } from "./messages.ts";
 import { ATTACH_ASSUMED } from "./plan/assumed-tables.ts";
 import { openDatabases } from "./plan/databases.ts";
 import { dependencyFinder } from "./plan/dependencies.ts";
+import { explain } from "./plan/explain.ts";
 import { openPlanner } from "./plan/plan.ts";
 import { openQueryHints } from "./read/query-hints.ts";
 import { readRows, willBeHeld } from "./read/read.ts";
@@ -278,6 +279,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
         await session.end();
         return written;
       }),
+    explain: (query) =>
+      inSession(query, query.analyze ? "write" : "read", (session) => explain(query, { session, databases, mask })),
     activity: () => ({ running: slots.running(), waiting: slots.waiting() + insertGroups.waiting() }),
     savings: () => ({ shared: sharedReads.sharedCount(), knownTotals: totals.hits() }),
     memory: () => memoryOf(planner.inspect),
