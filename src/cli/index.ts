@@ -5,6 +5,7 @@ import type { Command } from "./command.ts";
 import { dev } from "./dev.ts";
 import { extensions } from "./extensions.ts";
 import { hashPassword } from "./hash-password.ts";
+import { init } from "./init.ts";
 import { mcp } from "./mcp.ts";
 import { openapi } from "./openapi.ts";
 import { schema } from "./schema.ts";
@@ -14,6 +15,7 @@ import { serve } from "./serve.ts";
 export const commands: readonly Command[] = [
   serve,
   dev,
+  init,
   check,
   extensions,
   cache,
