@@ -7,6 +7,7 @@ import { dev } from "./dev.ts";
 import { explain } from "./explain.ts";
 import { extensions } from "./extensions.ts";
 import { hashPassword } from "./hash-password.ts";
+import { init } from "./init.ts";
 import { mcp } from "./mcp.ts";
 import { openapi } from "./openapi.ts";
 import { schema } from "./schema.ts";
@@ -16,6 +17,7 @@ import { serve } from "./serve.ts";
 export const commands: readonly Command[] = [
   serve,
   dev,
+  init,
   check,
   call,
   explain,

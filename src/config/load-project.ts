@@ -29,6 +29,8 @@ export interface LoadOptions {
   readonly ignoresEnvFile?: boolean;
   /** If true, remote files are not read, and their endpoints are left out. */
   readonly isOffline?: boolean;
+  /** Given the files on disk, returns the files of the project: these and others, or only others. */
+  readonly overlay?: ((disk: Files) => Files) | undefined;
   /** Where temporary files may be created, to read remote files. */
   readonly temporaryFiles?: TemporaryFiles;
   /** The parts of the previous load, with the same options. Those whose files have not changed are reused. */
@@ -59,7 +61,8 @@ export async function loadProject(options: LoadOptions): Promise<LoadResult> {
   try {
     for (;;) {
       const problems: Problem[] = [];
-      const files = openFiles(options.cwd, remote);
+      const disk = openFiles(options.cwd, remote);
+      const files = options.overlay?.(disk) ?? disk;
       const { project, parts } = await runInSlices(readProject(options, files, (problem) => problems.push(problem)));
       const sorted = sortProblems(withoutDuplicates(problems));
       const errors = sorted.filter(({ severity }) => severity === "error");
