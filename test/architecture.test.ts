@@ -133,6 +133,7 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   [/^@opentelemetry\//, /^src\/tracing\//],
   [/^@aws-sdk\//, /^src\/auth\/secret-reader\.ts$/],
   [/^(rate-limiter-flexible|ioredis)$/, /^src\/rate-limit\//],
+  [/^pg$/, /^src\/engines\/postgres\//],
   [/^node:zlib$/, /^src\/(rest\/response|formats\/arrow)\//],
   [/^(lz4-napi|@bokuweb\/zstd-wasm)$/, /^src\/formats\/arrow\//],
   [/^chokidar$/, /^src\/serving\/watch-files\.ts$/],

@@ -17,6 +17,8 @@ export interface RemoteConnection {
   readonly connectTimeoutMs: number;
   /** Maximum bytes of one value that a query returns. */
   readonly maxValueBytes: number;
+  /** The text of a local file, such as a certificate. Undefined if it cannot be read. */
+  readonly readFile: (path: string) => string | undefined;
   /** The maximum length of the queue. Undefined: the engine chooses one. */
   readonly maxQueued: number | undefined;
 }

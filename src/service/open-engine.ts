@@ -71,7 +71,8 @@ export function openRemoteEngines({ connections, limits }: MainConfig): Readonly
     [...connections.values()].flatMap((connection) => {
       const type = remoteEngines.find(({ name }) => name === connection.engine);
       const { maxValueBytes, maxQueuedRequests: maxQueued } = limits;
-      return type === undefined ? [] : [[connection.name, type.open({ ...connection, maxValueBytes, maxQueued })]];
+      const open = { ...connection, maxValueBytes, maxQueued, readFile: readTextFile };
+      return type === undefined ? [] : [[connection.name, type.open(open)]];
     }),
   );
 }

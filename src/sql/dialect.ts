@@ -6,6 +6,8 @@ import type { Token } from "./token.ts";
 export interface Dialect {
   /** The text of the nth placeholder (from 1) of a statement. */
   placeholder(n: number): string;
+  /** Whether `?` is a placeholder. Otherwise it is an operator. */
+  readonly questionMarks: boolean;
   /** Whether block comments nest. */
   readonly nestedComments: boolean;
   /** Whether `$$...$$` and `$tag$...$tag$` are string literals. */

@@ -17,6 +17,7 @@ const CHANGING_VERBS = `
 /** What the template compiler must know about DuckDB's SQL. */
 export const duckdbDialect: Dialect = {
   placeholder: (n) => `$${n}`,
+  questionMarks: true,
   nestedComments: true,
   dollarQuotes: true,
   escapePrefixes: new Set(["e"]),

@@ -4,13 +4,14 @@ import { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
 import { splitStatements } from "../../../sql/whole-tokens.ts";
 import type { ConnectionDefinition } from "../../embedded-engine.ts";
+import { type Cancellation, waitUnlessCancelled } from "../../queue/cancellation.ts";
+import type { Slots } from "../../queue/slots.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { withoutSql } from "../messages.ts";
-import { type Cancellation, INTERRUPT_INTERVAL_MS, waitUnlessCancelled } from "../session/cancellation.ts";
 import { extractStatements } from "../session/extract-statements.ts";
+import { INTERRUPT_INTERVAL_MS } from "../session/interrupt.ts";
 import { remoteLiteralMacros } from "../session/macros.ts";
 import { type SessionSettings, withScope } from "../session/session-settings.ts";
-import type { Slots } from "../session/slots.ts";
 import type { ConfigurationLock } from "./configuration-lock.ts";
 import type { ServerSettings } from "./server-settings.ts";
 

@@ -1,11 +1,11 @@
 import type { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
 import type { Read, StopSignal } from "../../engine.ts";
+import type { Cancellation } from "../../queue/cancellation.ts";
 import type { DuckDbConnections } from "../database/open-connections.ts";
 import type { ReplacedFiles } from "../database/replaced-files.ts";
 import type { SqliteFiles, SqliteTurn } from "../database/sqlite-files.ts";
 import { failureOf } from "../messages.ts";
-import type { Cancellation } from "./cancellation.ts";
 import { openSession, type SessionOptions } from "./open-session.ts";
 import type { LockUse } from "./read-write-lock.ts";
 import type { Session } from "./session.ts";

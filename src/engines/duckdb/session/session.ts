@@ -2,7 +2,7 @@ import type duckdb from "@duckdb/node-bindings";
 import type { Eventually } from "../../../eventually.ts";
 import type { Column } from "../../../result/column.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { Cancellation } from "./cancellation.ts";
+import type { Cancellation } from "../../queue/cancellation.ts";
 
 /** A running read or write: its own connection, a slot while native code runs, and a cancellation. */
 export interface Session {

@@ -1,4 +1,4 @@
-import type { Statement } from "../../sql/statement.ts";
+import type { Statement } from "../sql/statement.ts";
 
 const MASK = "***";
 /** If the values are longer in total, a message may quote parts of them: then only the kind of the error is shown. */

@@ -1,5 +1,5 @@
-import type { Statement } from "../../../sql/statement.ts";
-import type { QueueGroup } from "../../engine.ts";
+import type { Statement } from "../../sql/statement.ts";
+import type { QueueGroup } from "../engine.ts";
 
 /** What decides which slot a query may have. */
 export interface SlotQuery {

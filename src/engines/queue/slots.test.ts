@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { failureOf } from "../../../../test/suites/duckdb-engine.ts";
-import { RequestFailure } from "../../../failure.ts";
-import type { QueueGroup } from "../../engine.ts";
+import { failureOf } from "../../../test/suites/duckdb-engine.ts";
+import { RequestFailure } from "../../failure.ts";
+import type { QueueGroup } from "../engine.ts";
 import { cancellationOf } from "./cancellation.ts";
 import type { SlotQuery, SlotRequest } from "./queue-groups.ts";
 import { openSlots, type Slots, type SlotsOptions } from "./slots.ts";

@@ -1,4 +1,4 @@
-import { RequestFailure } from "../../../failure.ts";
+import { RequestFailure } from "../../failure.ts";
 import type { Cancellation } from "./cancellation.ts";
 import {
   isIdle,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { BoundValue } from "../../sql/statement.ts";
+import type { BoundValue } from "../sql/statement.ts";
 import { maskedMessage } from "./masked-message.ts";
 
 const number = (value: bigint): BoundValue => ({ type: "BIGINT", value });
