@@ -1,6 +1,7 @@
 import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/statement.ts";
+import type { Caller } from "./caller.ts";
 import type { Prober } from "./prober.ts";
 import type { Rows, WriteResult } from "./rows.ts";
 import type { RecordStore, WriteOnce, WriteOnceResult } from "./write-once.ts";
@@ -24,6 +25,8 @@ export interface Read {
   readonly totalOf: readonly Statement[] | undefined;
   /** Aborting it interrupts the query: `read` or `next` rejects with the reason, a RequestFailure. */
   readonly signal: StopSignal;
+  /** Undefined without authentication, and for Eider's own reads. */
+  readonly caller?: (() => Caller) | undefined;
   /** Called when the read leaves the queue, unless it shares another read's execution. */
   readonly onStart?: (() => void) | undefined;
 }
@@ -41,6 +44,7 @@ export interface Write {
   readonly checkRowCount?: ((count: number) => void) | undefined;
   /** As for a read. Uncommitted changes are rolled back. */
   readonly signal: StopSignal;
+  readonly caller?: (() => Caller) | undefined;
   readonly onStart?: (() => void) | undefined;
 }
 
