@@ -2,7 +2,11 @@ import type { TestPostgres } from "./postgres.ts";
 import { type Files, serviceFrom, type TestService } from "./service.ts";
 
 /** The `connections` block with a connection `memory` whose SQL runs in this database of the test server. */
-export function postgresConnection(postgres: TestPostgres, dsn: string, more = ""): string {
+export function postgresConnection(
+  postgres: Pick<TestPostgres, "port" | "user" | "password">,
+  dsn: string,
+  more = "",
+): string {
   const database = /dbname=(\w+)/.exec(dsn)?.[1] ?? "";
   return `connections:
   memory:
@@ -20,13 +24,26 @@ export interface PostgresService extends TestService {
   readonly dsn: string;
 }
 
+interface ServeOptions {
+  readonly setup?: string;
+  readonly files: Files;
+  readonly more?: string;
+  /** An existing database. */
+  readonly dsn?: string;
+  readonly user?: string;
+  readonly password?: string;
+}
+
 /** Serves files over a new database, in which `setup` has run. `more` continues the YAML of the connection. */
 export async function serveOverPostgres(
   postgres: TestPostgres,
-  { setup = "", files, more = "" }: { readonly setup?: string; readonly files: Files; readonly more?: string },
+  { setup = "", files, more = "", ...options }: ServeOptions,
 ): Promise<PostgresService> {
-  const dsn = await postgres.createDatabase();
+  const dsn = options.dsn ?? (await postgres.createDatabase());
   if (setup !== "") await postgres.sql(dsn, setup);
-  const service = await serviceFrom({ "eider.yaml": postgresConnection(postgres, dsn, more), ...files });
+  const service = await serviceFrom({
+    "eider.yaml": postgresConnection({ ...postgres, ...options }, dsn, more),
+    ...files,
+  });
   return { ...service, postgres, dsn };
 }

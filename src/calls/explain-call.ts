@@ -10,6 +10,7 @@ import type { Statement } from "../sql/statement.ts";
 import { isCached, leaseFor, withSnapshot } from "./cached-read.ts";
 import type { Call } from "./call.ts";
 import { lookupOf } from "./call-lookup.ts";
+import { callerOf } from "./caller.ts";
 import { type LoggedStatement, loggedQuery } from "./logged-query.ts";
 import { pagingOf } from "./paging.ts";
 import { type CallServices, statementsOf } from "./run-endpoint.ts";
@@ -57,7 +58,8 @@ export async function explainCall(
         services,
       );
       const renderedAt = performance.now();
-      const query = { connections, statements, window, analyze, signal: deadline.signal };
+      const { signal } = deadline;
+      const query = { connections, statements, window, analyze, signal, caller: callerOf(call.identity) };
       const explanation = isFilled || analyze ? await engine.explain(query) : notFilled(statements);
       const plannedAt = performance.now();
       return {

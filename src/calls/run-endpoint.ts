@@ -29,6 +29,7 @@ import type { Call } from "./call.ts";
 import { lookupOf } from "./call-lookup.ts";
 import { type CallMarks, noteRendered } from "./call-marks.ts";
 import { callRows } from "./call-rows.ts";
+import { callerOf } from "./caller.ts";
 import type { ConnectionStatus } from "./connection-status.ts";
 import type { Deadline } from "./deadline.ts";
 import type { IdempotentResponses } from "./idempotency.ts";
@@ -248,6 +249,7 @@ function readOf(
         : statements
       : undefined,
     signal: deadline.signal,
+    caller: snapshot === undefined ? callerOf(identity) : undefined,
   };
 }
 

@@ -11,6 +11,7 @@ import type { Lookup } from "../sql/render.ts";
 import { withLeases } from "./cached-read.ts";
 import type { Call } from "./call.ts";
 import { noteRendered } from "./call-marks.ts";
+import { callerOf } from "./caller.ts";
 import type { WriteResponse } from "./idempotency.ts";
 import { loggedQuery } from "./logged-query.ts";
 import { requireOne } from "./one-row.ts";
@@ -59,6 +60,7 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
       returnsData,
       checkRowCount,
       signal,
+      caller: callerOf(identity),
       onStart,
     };
     const rethrow = (error: unknown): never => {

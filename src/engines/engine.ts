@@ -1,6 +1,7 @@
 import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/statement.ts";
+import type { Caller } from "./caller.ts";
 import type { Explanation } from "./explanation.ts";
 import type { Prober } from "./prober.ts";
 import type { Rows, WriteResult } from "./rows.ts";
@@ -25,6 +26,8 @@ export interface Read {
   readonly totalOf: readonly Statement[] | undefined;
   /** Aborting it interrupts the query: `read` or `next` rejects with the reason, a RequestFailure. */
   readonly signal: StopSignal;
+  /** Undefined without authentication, and for Eider's own reads. */
+  readonly caller?: (() => Caller) | undefined;
   /** Called when the read leaves the queue, unless it shares another read's execution. */
   readonly onStart?: (() => void) | undefined;
 }
@@ -42,11 +45,12 @@ export interface Write {
   readonly checkRowCount?: ((count: number) => void) | undefined;
   /** As for a read. Uncommitted changes are rolled back. */
   readonly signal: StopSignal;
+  readonly caller?: (() => Caller) | undefined;
   readonly onStart?: (() => void) | undefined;
 }
 
 /** Statements to explain. All belong to one read or write; the last one may have a window. */
-export interface Explain extends Pick<Read, "connections" | "statements" | "window" | "signal"> {
+export interface Explain extends Pick<Read, "connections" | "statements" | "window" | "signal" | "caller"> {
   /** Runs the statements too, in a transaction that is rolled back, to measure them. */
   readonly analyze: boolean;
 }

@@ -69,7 +69,8 @@ function serverFailure(error: PostgresError, work: FailedWork): RequestFailure {
   if (UNREACHABLE.test(code)) return down(connection, mask(error.message));
   if (code.startsWith("53"))
     return new RequestFailure({ kind: "overloaded" }, { cause: new Error(mask(error.message)) });
-  if (hasCallersRole && code === "42501") return refusal(403, "permission denied");
+  if (hasCallersRole && (code === "42501" || /^role ".*" does not exist$/.test(error.message)))
+    return refusal(403, "permission denied");
   if (isBadValue(error))
     return badValue("A value has a form that the database does not accept.", { cause: new Error(code) });
   return queryFailed(mask(described(error, statement)), statement, error);

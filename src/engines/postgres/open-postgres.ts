@@ -1,14 +1,17 @@
 import { openLru } from "../../bounded/lru.ts";
 import { RequestFailure } from "../../failure.ts";
 import { messageMask } from "../../secrets.ts";
+import { effectsOf } from "../../sql/classify.ts";
 import { quoteIdentifier } from "../../sql/quote.ts";
-import type { Engine, Read, StopSignal } from "../engine.ts";
+import type { Engine, Read, StopSignal, Write } from "../engine.ts";
 import { type Cancellation, cancellationOf } from "../queue/cancellation.ts";
 import { openSlots } from "../queue/slots.ts";
 import type { RemoteConnection } from "../remote-engine.ts";
 import { NEVER_STOPPED } from "../stop.ts";
 import { postgresDialect } from "./dialect.ts";
+import { explainStatements } from "./explain.ts";
 import { down, failureOf, isOutdatedPlan, isUnreachable } from "./failures.ts";
+import { identitySteps } from "./identity.ts";
 import { readOptions } from "./options.ts";
 import { type Planned, parseStatements, planStatements } from "./plan.ts";
 import { initCommands, openPool } from "./pool.ts";
@@ -20,6 +23,8 @@ import { OutdatedType } from "./types/types.ts";
 import type { QueryForms } from "./window.ts";
 import { openConnector } from "./wire/connect.ts";
 import { openMessageWriter } from "./wire/messages.ts";
+import { runWrite, type WriteContext } from "./write.ts";
+import { openRecords } from "./write-once.ts";
 
 /** What a session is for. */
 type Job = Pick<Read, "connections" | "queueGroup" | "signal" | "onStart">;
@@ -74,6 +79,7 @@ export function openPostgres(connection: RemoteConnection): Engine {
   };
   /** Where sessions keep nothing, each transaction has its own settings. */
   const localSettings: readonly Step[] = keepsSessions ? [] : set(settings, "LOCAL ").map((run) => ({ run }));
+  const records = openRecords(name, readOnly);
   const active = new Set<Cancellation>();
   let isOpened = false;
   let isClosing = false;
@@ -132,12 +138,39 @@ export function openPostgres(connection: RemoteConnection): Engine {
     }
   }
 
-  async function plan(statements: readonly Parameters<Engine["plan"]>[0][number][]): Promise<Planned> {
-    return await inSession(OWN_JOB, async (session) => {
-      const planned = await planStatements(statements, session);
+  /** The same for work that leaves the session to its caller. */
+  function runInSession<T>(job: Job, work: (session: Session) => Promise<T>): Promise<T> {
+    return inSession(job, async (session) => {
+      const result = await work(session);
       await session.end();
-      return planned;
+      return result;
     });
+  }
+
+  const preambleOf = ({ caller }: Pick<Read, "caller">): readonly Step[] => [
+    ...localSettings,
+    ...identitySteps(caller?.(), roleClaim),
+  ];
+
+  const writeContext = (write: Write, session: Session): WriteContext => ({
+    session,
+    preamble: preambleOf(write),
+    keepsSessions,
+    isReadOnly: readOnly,
+  });
+
+  async function plan(statements: readonly Parameters<Engine["plan"]>[0][number][]): Promise<Planned> {
+    const changing = readOnly
+      ? effectsOf(
+          statements.map(({ sql }) => sql),
+          postgresDialect,
+        ).findIndex(({ kind }) => kind === "changes")
+      : -1;
+    if (changing >= 0) {
+      const message = `connection '${name}' is read-only`;
+      return { problem: { kind: "names", message, statement: changing, offset: undefined } };
+    }
+    return await runInSession(OWN_JOB, (session) => planStatements(statements, session));
   }
 
   return {
@@ -161,13 +194,10 @@ export function openPostgres(connection: RemoteConnection): Engine {
         throw down(name, mask(messageOf(error)));
       }
     },
+    freeSlots: slots.free,
     async parse(sql) {
       if (!isOpened) return undefined;
-      return await inSession(OWN_JOB, async (session) => {
-        const problem = await parseStatements(sql, session);
-        await session.end();
-        return problem;
-      });
+      return await runInSession(OWN_JOB, (session) => parseStatements(sql, session));
     },
     plan: async (statements) => (await plan(statements)).problem,
     async describe(statements) {
@@ -178,14 +208,23 @@ export function openPostgres(connection: RemoteConnection): Engine {
     watchSchema: () => () => false,
     read: (read) =>
       inSession(read, (session, toFailure) =>
-        readRows(read, { session, forms, maxValueBytes, keepsSessions, preamble: localSettings, failureOf: toFailure }),
+        readRows(read, {
+          session,
+          forms,
+          maxValueBytes,
+          keepsSessions,
+          preamble: preambleOf(read),
+          failureOf: toFailure,
+        }),
       ),
-    write: () =>
-      Promise.reject(new RequestFailure({ kind: "query-failed", message: `connection '${name}' cannot write yet` })),
-    writeOnce: () => Promise.reject(new RequestFailure({ kind: "key-refused" })),
-    recordStore: () =>
-      Promise.resolve({ kind: "none", reason: readOnly ? "the connection is read-only" : "it is not supported" }),
-    transactionProblem: (statements) => Promise.resolve(transactionProblem(statements)),
+    write: (write) => runInSession(write, (session) => runWrite(write, writeContext(write, session))),
+    writeOnce: (write, once) =>
+      runInSession(write, (session) => records.runOnce(write, once, writeContext(write, session))),
+    recordStore: () => runInSession(OWN_JOB, records.store),
+    writeProblem: (statements, transaction) =>
+      Promise.resolve(transaction ? transactionProblem(statements) : undefined),
+    explain: (query) =>
+      runInSession(query, (session) => explainStatements(query, { session, forms, preamble: preambleOf(query) })),
     activity: () => ({ running: slots.running(), waiting: slots.waiting() }),
     close() {
       isClosing = true;

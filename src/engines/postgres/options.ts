@@ -5,6 +5,10 @@ type SslMode = "disable" | "prefer" | "require" | "verify-ca" | "verify-full";
 
 const SSL_MODES: readonly SslMode[] = ["disable", "prefer", "require", "verify-ca", "verify-full"];
 
+/** The values of `role-claim`: what of the caller names the role. */
+const ROLE_CLAIMS = ["username", "email", "roles", "groups"] as const;
+export type RoleClaim = (typeof ROLE_CLAIMS)[number];
+
 export const optionRules: OptionRules = {
   options: [
     "url",
@@ -22,7 +26,13 @@ export const optionRules: OptionRules = {
     "role-claim",
   ],
   required: [["url", "host"]],
-  values: { port: "integer", pool: "integer", prepared: "boolean", ssl: [...SSL_MODES, "true", "false"] },
+  values: {
+    port: "integer",
+    pool: "integer",
+    prepared: "boolean",
+    "role-claim": ROLE_CLAIMS,
+    ssl: [...SSL_MODES, "true", "false"],
+  },
 };
 
 /** Where the server is and how to log in. */
@@ -45,7 +55,8 @@ export interface PostgresOptions {
   readonly pool: number;
   /** Whether sessions may keep prepared statements and settings. False behind a pooler that shares them among clients. */
   readonly keepsSessions: boolean;
-  readonly roleClaim: string | undefined;
+  /** What of the caller names the role that runs its queries. */
+  readonly roleClaim: RoleClaim | undefined;
 }
 
 const DEFAULT_PORT = 5432;
@@ -69,7 +80,7 @@ export function readOptions(options: ConnectionOptions): PostgresOptions {
     schema: options["schema"],
     pool: Math.max(1, Number(options["pool"] ?? DEFAULT_POOL)),
     keepsSessions: !/^(?:false|f|0)$/i.test(options["prepared"] ?? "true"),
-    roleClaim: options["role-claim"],
+    roleClaim: ROLE_CLAIMS.find((claim) => claim === options["role-claim"]?.toLowerCase()),
   };
 }
 

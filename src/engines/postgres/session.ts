@@ -33,6 +33,8 @@ export interface Session {
   lastStatement(): Statement | undefined;
   /** Prepared statements are prepared again. */
   forgetPrepared(): void;
+  /** The connection is not used again. */
+  discard(): void;
   /** Returns the connection to the pool. */
   end(): Promise<void>;
 }
@@ -110,6 +112,7 @@ export function openSession(link: PooledLink, cancellation: Cancellation, onEnd:
     resume: () => isEnded || link.resume(),
     lastStatement: () => last,
     forgetPrepared: () => link.forgetPrepared(),
+    discard: () => link.close(),
     async end() {
       if (isEnded) return;
       isEnded = true;

@@ -3,29 +3,14 @@ import { tokensOf, topLevelWords } from "../../sql/statement-words.ts";
 import type { StatementProblem } from "../engine.ts";
 import { postgresDialect } from "./dialect.ts";
 
-const OWN_TRANSACTION = new Set([
-  "BEGIN",
-  "START",
-  "COMMIT",
-  "END",
-  "ROLLBACK",
-  "ABORT",
-  "SAVEPOINT",
-  "RELEASE",
-  "PREPARE",
-]);
-
 /** Why statements cannot run in the transaction of a write. */
 export function transactionProblem(statements: readonly Statement[]): StatementProblem | undefined {
   for (const [statement, { sql }] of statements.entries()) {
     const words = topLevelWords(tokensOf(sql, postgresDialect));
     const [first = "", second = ""] = words;
-    const message = OWN_TRANSACTION.has(first)
-      ? `${first} would end the transaction of this write; remove it`
-      : runsOutside(first, second, words)
-        ? `${first} cannot run in a transaction; set operation.transaction to false`
-        : undefined;
-    if (message !== undefined) return { kind: "names", message, statement, offset: undefined };
+    if (!runsOutside(first, second, words)) continue;
+    const message = `${first} cannot run in a transaction; set operation.transaction to false`;
+    return { kind: "names", message, statement, offset: undefined };
   }
   return undefined;
 }
