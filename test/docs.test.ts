@@ -230,6 +230,7 @@ describe("HTTP", () => {
     internal: { kind: "internal" },
     "connection-down": { kind: "connection-down", connection: "crm" },
     "connection-opening": { kind: "connection-opening", connection: "crm", ms: 12_345 },
+    "database-in-use": { kind: "database-in-use" },
     "provider-down": { kind: "provider-down" },
     overloaded: { kind: "overloaded" },
     draining: { kind: "draining" },

@@ -8,6 +8,7 @@ import type { FileKind } from "../engines/embedded-engine.ts";
 import type { Engine, Read } from "../engines/engine.ts";
 import type { Engines } from "../engines/engines.ts";
 import type { Rows } from "../engines/rows.ts";
+import type { Failure } from "../failure.ts";
 import type { Page } from "../params/page.ts";
 import type { Params } from "../params/parameter.ts";
 import type { Spool } from "../spool/spool.ts";
@@ -51,6 +52,8 @@ export interface CallServices extends Engines {
   readonly keepsRowOrder: boolean;
   /** Parameters whose values must not appear in logs or errors. */
   readonly isRedacted: IsRedacted;
+  /** Why no write can run at the moment. Undefined, or without it: writes can run. */
+  readonly writeFailure?: (() => Failure | undefined) | undefined;
   /** Opens the connections of an endpoint, and returns the endpoint as verified against them. */
   prepare(endpoint: Endpoint): Promise<Endpoint> | Endpoint;
   /** Verifies the endpoint of a cache table while its connections are down, as far as possible. Rejects with a RequestFailure. */

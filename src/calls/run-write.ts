@@ -90,6 +90,8 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
   };
   const result = await deadline.spendUntilSettled(async () => {
     const verified = await untilOpen(services.prepare(endpoint), { endpoint, ...services, signal });
+    const failure = services.writeFailure?.();
+    if (failure !== undefined) throw new RequestFailure(failure);
     return await withLeases(verified, { caches: services.caches, signal }, () => run(verified));
   });
   observed.rows = result.rowsAffected;

@@ -38,6 +38,7 @@ Example:
     if (action !== "refresh" && positionals.length > 0) throw new UsageError(`cache ${action} takes no names`);
     return await withProject(options, runtime, {
       purpose: "maintain",
+      copiesLocked: false,
       run: (service) => runAction(action, { service, names: positionals, json: flags.has("json") }, runtime),
     });
   },

@@ -49,6 +49,7 @@ Example:
     const user = userOf(values);
     return await withProject(options, runtime, {
       purpose: "maintain",
+      copiesLocked: true,
       reportOf: (project) => openLog(project, runtime),
       run: async (service, report) => {
         const target = findCallTarget(service.endpoints, named);

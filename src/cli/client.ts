@@ -26,6 +26,7 @@ Example:
     const mode = modeOf(values.get("bigint"));
     return await withProject(options, runtime, {
       purpose: "check",
+      copiesLocked: true,
       async run(service) {
         await writeOutput(await generateClient(service, { bigint: mode }), values.get("out"), runtime);
         return undefined;

@@ -55,6 +55,7 @@ Example:
     const user = userOf(values);
     return await withProject(options, runtime, {
       purpose: "maintain",
+      copiesLocked: true,
       run: (service) => {
         const openMs = performance.now() - startedAt;
         return explainNamed(

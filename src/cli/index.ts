@@ -3,6 +3,7 @@ import { call } from "./call.ts";
 import { check } from "./check.ts";
 import { client } from "./client.ts";
 import type { Command } from "./command.ts";
+import { completionOf } from "./completion.ts";
 import { dev } from "./dev.ts";
 import { explain } from "./explain.ts";
 import { extensions } from "./extensions.ts";
@@ -28,4 +29,5 @@ export const commands: readonly Command[] = [
   schema,
   mcp,
   hashPassword,
+  completionOf(() => commands),
 ];

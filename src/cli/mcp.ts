@@ -41,6 +41,7 @@ Example:
     if (flags.has("http")) throw new UsageError("--http is only valid with --print-config");
     return await withProject(options, runtime, {
       purpose: "serve",
+      copiesLocked: true,
       reportOf: (project) => openLog(project, runtime),
       run: (service, report) => serveMcp(service, report, runtime),
     });

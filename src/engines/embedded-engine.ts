@@ -116,6 +116,13 @@ export interface ReplacedFile {
   readonly problem: string | undefined;
 }
 
+/** A database file that another process has locked. */
+export interface LockedFile {
+  readonly path: string;
+  /** The ID of that process, if it is known. */
+  readonly pid: number | undefined;
+}
+
 export interface EngineOptions {
   readonly connections: readonly ConnectionDefinition[];
   /** Identifies the file at a path; undefined when there is none. If omitted, files are not watched. */
@@ -126,6 +133,8 @@ export interface EngineOptions {
   readonly onCheckpointFailed?: ((message: string) => void) | undefined;
   /** The memory that the process uses, in bytes. Undefined where it is unknown. */
   readonly residentBytes?: () => number | undefined;
+  /** Copies a database file that another process has locked: the copy is opened instead. If omitted, such files are not opened. */
+  readonly copyLocked?: ((file: LockedFile) => Promise<string>) | undefined;
   /** Maximum concurrent queries. */
   readonly maxConcurrentQueries: number;
   /** How many of these may be local, that is, not wait for another machine; one per group is exempt. All if omitted. */
@@ -158,6 +167,8 @@ export interface EmbeddedEngineType {
   readonly connectionTypes: readonly ConnectionType[];
   /** Whether the message of a failed query means that the engine must be reopened. */
   isLost(message: string): boolean;
+  /** Whether the message of a failed connection means that another process has locked its file. */
+  isLocked(message: string): boolean;
   /** Opens a database, in memory if there is no path. Rejects with an EngineOpenError. */
   open(options: OpenOptions): Promise<EmbeddedEngine>;
   /** Rejects with an EngineOpenError. */

@@ -1,5 +1,6 @@
 import type { Dialect } from "../sql/dialect.ts";
 import { connectionTypes } from "./duckdb/connections/index.ts";
+import { isLocked } from "./duckdb/database/locked-files.ts";
 import { duckdbDialect } from "./duckdb/dialect.ts";
 import { findExtensions } from "./duckdb/extensions/find-extensions.ts";
 import { neededExtensions } from "./duckdb/extensions/needed-extensions.ts";
@@ -23,6 +24,7 @@ export const engine: EmbeddedEngineType = {
   dialect: duckdbDialect,
   connectionTypes,
   isLost,
+  isLocked,
   open: openDuckDb,
   openRemoteFiles,
   neededExtensions,

@@ -5,7 +5,7 @@ import { initOf } from "../config/connection-init.ts";
 import { fileIdentity, readTextFile } from "../config/files.ts";
 import type { Problem } from "../config/problem.ts";
 import type { ConnectionConfig, MainConfig } from "../config/project.ts";
-import type { EmbeddedEngine, ReplacedFile } from "../engines/embedded-engine.ts";
+import type { EmbeddedEngine, OpenOptions, ReplacedFile } from "../engines/embedded-engine.ts";
 import type { Engine, EngineOpenError } from "../engines/engine.ts";
 import type { Engines } from "../engines/engines.ts";
 import { engine as engineType, remoteEngines } from "../engines/index.ts";
@@ -23,11 +23,12 @@ interface EngineParts {
   /** Called after a read-only database file has been replaced, even if the new one cannot be used. */
   readonly onFileReplaced?: (file: ReplacedFile) => void;
   readonly onCheckpointFailed?: (message: string) => void;
+  readonly copyLocked: OpenOptions["copyLocked"];
 }
 
 /** Opens the database of a project. Rejects with an EngineOpenError. */
 export async function openEngine(main: MainConfig, parts: EngineParts): Promise<EmbeddedEngine> {
-  const { secretUsers, spool, onFileReplaced, onCheckpointFailed } = parts;
+  const { secretUsers, spool, onFileReplaced, onCheckpointFailed, copyLocked } = parts;
   const inits = new Map(secretUsers.flatMap((users) => initConnection(users) ?? []).map((init) => [init.name, init]));
   const spillFolder = await spool.makeSpill();
   const opening = engineType.open({
@@ -39,6 +40,7 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
     fileIdentity,
     onFileReplaced,
     onCheckpointFailed,
+    copyLocked,
     path: main.duckdb.path,
     settings: main.duckdb.settings,
     connections: [
@@ -114,12 +116,14 @@ interface ConnectOptions {
   readonly parsed: readonly ConnectionConfig[];
   readonly connectionStatus: ConnectionStatus;
   readonly problems: Problem[];
+  /** Whether a lazy connection may stay closed while another process has locked its file. */
+  readonly waitsForLocks: boolean;
 }
 
 /** Opens every connection. If a lazy one is down, adds a warning. If any other is down, returns a message, and startup fails. */
 export async function connect(
   main: MainConfig,
-  { parsed, connectionStatus, problems }: ConnectOptions,
+  { parsed, connectionStatus, problems, waitsForLocks }: ConnectOptions,
 ): Promise<string | undefined> {
   const failures: string[] = [];
   const open = async ({ name, lazy, connectTimeoutMs }: ConnectionConfig): Promise<void> => {
@@ -139,7 +143,8 @@ export async function connect(
       await (lazy ? withTimeLimit(opening, Math.min(connectTimeoutMs, LONGEST_TIMER_MS), warnOpening) : opening);
     } catch (error) {
       const message = `'${name}' cannot be reached: ${reasonOf(error)}`;
-      if (lazy) warn(`${message}; its endpoints return 503 until it is back`);
+      const mustOpen = !lazy || (!waitsForLocks && engineType.isLocked(message));
+      if (!mustOpen) warn(`${message}; its endpoints return 503 until it is back`);
       else failures.push(`connection ${message}`);
     }
   };

@@ -221,6 +221,7 @@ function serviceOf(
     isRedacted: redaction(project.main.access.redact),
     limits: project.main.limits,
     idempotentResponses,
+    writeFailure: () => (sharedState.hasCopies() ? { kind: "database-in-use" } : undefined),
     prepare: prepareWith(verified, verification),
     verifyWithoutConnections: (endpoint) => verification.verifyNow({ ...endpoint, connections: [] }),
     async close() {

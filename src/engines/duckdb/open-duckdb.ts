@@ -10,6 +10,7 @@ import { openSlots } from "../queue/slots.ts";
 import type { Rows, WriteResult } from "../rows.ts";
 import { configurationLock } from "./database/configuration-lock.ts";
 import { withDefaults } from "./database/default-settings.ts";
+import { attachOrCopy, openOrCopy } from "./database/locked-files.ts";
 import { memoryOf } from "./database/memory-use.ts";
 import { openDuckDbConnections } from "./database/open-connections.ts";
 import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
@@ -53,7 +54,7 @@ import { openWriteSerializer } from "./write/write-serializer.ts";
 /** Opens the embedded engine. Rejects with an EngineOpenError. */
 export async function openDuckDb(options: OpenOptions): Promise<EmbeddedEngine> {
   const settings = withDefaults(options.settings, options);
-  const opened = await openDatabase(options.path, settings, options);
+  const opened = await openOrCopy((copy) => openDatabase(copy ?? options.path, settings, options), options);
   if (options.path !== undefined) await upgradeRecords(opened.database);
   return engineOver(opened, options);
 }
@@ -81,6 +82,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
     settings,
     serverSettings: openServerSettings({ ...options, definitions: options.connections }),
     definitions: options.connections,
+    copyLocked: options.copyLocked,
     mask,
     explain: (message) => explainMissingExtension(message, opened),
     slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
@@ -138,7 +140,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
   async function attach(sql: string): Promise<void> {
     const endChange = beginUnknownChange();
     try {
-      await configuration.runTrusted(() => withConnection(database, (connection) => duckdb.query(connection, sql)));
+      const run = (text: string) => withConnection(database, (connection) => duckdb.query(connection, text));
+      await configuration.runTrusted(() => attachOrCopy(sql, run, options));
     } catch (error) {
       throw new EngineOpenError(mask(await explainMissingExtension(errorMessage(error), opened)));
     } finally {

@@ -3,7 +3,7 @@ import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
 import { splitStatements } from "../../../sql/whole-tokens.ts";
-import type { ConnectionDefinition } from "../../embedded-engine.ts";
+import type { ConnectionDefinition, OpenOptions } from "../../embedded-engine.ts";
 import { type Cancellation, waitUnlessCancelled } from "../../queue/cancellation.ts";
 import type { Slots } from "../../queue/slots.ts";
 import { duckdbDialect } from "../dialect.ts";
@@ -13,6 +13,7 @@ import { INTERRUPT_INTERVAL_MS } from "../session/interrupt.ts";
 import { remoteLiteralMacros } from "../session/macros.ts";
 import { type SessionSettings, withScope } from "../session/session-settings.ts";
 import type { ConfigurationLock } from "./configuration-lock.ts";
+import { attachOrCopy } from "./locked-files.ts";
 import type { ServerSettings } from "./server-settings.ts";
 
 /** The configured connections: each runs its `init` once, before its first use. */
@@ -28,7 +29,7 @@ export interface DuckDbConnections {
   definitionsOf(names: readonly string[]): readonly ConnectionDefinition[];
 }
 
-export interface DuckDbConnectionsOptions {
+export interface DuckDbConnectionsOptions extends Pick<OpenOptions, "copyLocked"> {
   readonly configuration: ConfigurationLock;
   readonly database: duckdb.Database;
   readonly definitions: readonly ConnectionDefinition[];
@@ -58,6 +59,7 @@ export function openDuckDbConnections({
   configuration,
   database,
   definitions,
+  copyLocked,
   settings,
   serverSettings,
   mask,
@@ -135,7 +137,11 @@ export function openDuckDbConnections({
   }
 
   /** Runs one statement, or those that DuckDB expands it into. Returns the type of the last one. */
-  async function runStatement(native: duckdb.Connection, sql: string): Promise<duckdb.StatementType | undefined> {
+  function runStatement(native: duckdb.Connection, sql: string): Promise<duckdb.StatementType | undefined> {
+    return attachOrCopy(sql, (text) => runAsWritten(native, text), { copyLocked });
+  }
+
+  async function runAsWritten(native: duckdb.Connection, sql: string): Promise<duckdb.StatementType | undefined> {
     const statements = await extractStatements(native, sql);
     let type: duckdb.StatementType | undefined;
     for (let index = 0; index < statements.count; index++) {
