@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tableFromIPC } from "apache-arrow";
 import { expect } from "vitest";
+import { openDuckDb } from "../../src/engines/duckdb/open-duckdb.ts";
 import { formats } from "../../src/formats/index.ts";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
 import { missingMariaDb, sharedMariaDb } from "../mariadb.ts";
@@ -9,6 +10,7 @@ import { testNeeding } from "../needing.ts";
 import { missingPostgres, sharedPostgres } from "../postgres.ts";
 import { runHere } from "../process/program.ts";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
+import { answerOf, readOf } from "../suites/duckdb-engine.ts";
 import { readParquet } from "../suites/parquet-file.ts";
 
 const postgres = sharedPostgres();
@@ -127,6 +129,34 @@ withPostgres(
       const response = await service.get(`/large?format=${format.name}`);
       const error = "DECIMAL(5,-2) cannot be returned; cast the column in the database that it comes from";
       expect(await response.json()).toEqual({ error: `Internal Server Error: ${error}` });
+    }
+  },
+);
+
+withPostgres(
+  "an init that attaches Postgres after the settings are locked, because it took longer than startup",
+  async () => {
+    const engine = await openDuckDb({
+      path: undefined,
+      settings: new Map([["extension_directory", extensionDirectory("postgres_scanner")]]),
+      connections: [
+        {
+          name: "crm",
+          init: `LOAD postgres; ATTACH ${quoted(await postgresTables())} AS crm (TYPE postgres)`,
+          secrets: [],
+        },
+      ],
+      maxConcurrentQueries: QUERIES,
+      maxQueued: 10,
+    });
+    try {
+      await engine.lock([]);
+      await engine.openConnection("crm");
+      const setting = (name: string): string => `current_setting('${name}')::VARCHAR`;
+      const sql = `SELECT ${["pg_pages_per_task", "pg_pool_max_connections", "lock_configuration"].map(setting).join(" || ' ' || ")}`;
+      expect((await answerOf(await engine.read(readOf({ statements: sql })))).rows).toEqual([["1000000000 16 true"]]);
+    } finally {
+      await engine.close();
     }
   },
 );

@@ -75,13 +75,15 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
   ]);
   const slots = openQuerySlots(options);
   const pool = openConnectionPool({ database, settings, versions, macros, maxIdle: options.maxConcurrentQueries * 2 });
-  const configuration = configurationLock({ database, definitions: options.connections, settings, configured });
+  const definitions = options.connections;
+  const serverSettings = openServerSettings({ ...options, definitions });
+  const configuration = configurationLock({ ...opened, definitions, serverSettings: serverSettings.names });
   const connections = openDuckDbConnections({
     database,
     configuration,
     settings,
-    serverSettings: openServerSettings({ ...options, definitions: options.connections }),
-    definitions: options.connections,
+    serverSettings,
+    definitions,
     copyLocked: options.copyLocked,
     mask,
     explain: (message) => explainMissingExtension(message, opened),
@@ -236,12 +238,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
     },
     watchSchema: () => watchUnknownWrites(versions),
     parse: planner.parse,
-    userFunctions: (called) =>
-      findUserFunctions(called, {
-        inspect: planner.inspect,
-        isFile: opened.isFile,
-        definitions: options.connections,
-      }),
+    userFunctions: (called) => findUserFunctions(called, { inspect, isFile: opened.isFile, definitions }),
     read(read) {
       const ahead = pages.read(read);
       if (ahead === undefined) return readShared(read);

@@ -21,6 +21,8 @@ export interface LockOptions {
   readonly database: duckdb.Database;
   readonly definitions: readonly ConnectionDefinition[];
   readonly settings: SessionSettings;
+  /** Eider sets these when an `init` attaches a server, which may be after startup. */
+  readonly serverSettings: readonly string[];
   /** The settings that the database was opened with, by their names in lower case. */
   readonly configured: ReadonlyMap<string, string>;
 }
@@ -28,7 +30,8 @@ export interface LockOptions {
 /** Settings that DuckDB itself changes around some statements (a table from a PIVOT), and the one that `runTrusted` changes. */
 const ALWAYS_SETTABLE: readonly string[] = ["current_transaction_invalidation_policy", "autoinstall_known_extensions"];
 
-export function configurationLock({ database, definitions, settings, configured }: LockOptions): ConfigurationLock {
+export function configurationLock(options: LockOptions): ConfigurationLock {
+  const { database, definitions, settings, serverSettings, configured } = options;
   const pendingInits = new Set(definitions.flatMap(({ name, init }) => (init === undefined ? [] : name)));
   let settable: readonly string[] | undefined;
   let isLocked = false;
@@ -62,7 +65,7 @@ export function configurationLock({ database, definitions, settings, configured 
   function settableNames(): ReadonlySet<string> {
     const statements = [...settings.statements(), ...definitions.flatMap(({ init }) => init ?? [])];
     const named = statements.flatMap((sql) => settingsChangedBy(sql, duckdbDialect));
-    return new Set([...ALWAYS_SETTABLE, ...named, ...(settable ?? [])]);
+    return new Set([...ALWAYS_SETTABLE, ...serverSettings, ...named, ...(settable ?? [])]);
   }
 
   return {

@@ -12,6 +12,8 @@ export interface ServerSettingsOptions {
 export interface ServerSettings {
   /** Call it before a statement that attaches a database: some settings only affect databases that are attached later. */
   apply(connection: duckdb.Connection, sql: string): Promise<void>;
+  /** The names of the settings that `apply` may change. */
+  readonly names: readonly string[];
 }
 
 /** A query that ends gives its session back just after the next one has started. */
@@ -37,6 +39,7 @@ export function openServerSettings({ definitions, maxConcurrentQueries }: Server
   ];
   const inits = definitions.map(({ init = "" }) => init.toLowerCase());
   const isSetByInit = (name: string): boolean => inits.some((init) => init.includes(name));
+  const used = servers.filter(({ pattern }) => inits.some((init) => pattern.test(init)));
   const applied = new Set<Server>();
 
   /** Those that this version of the extension has, and that no `init` sets. */
@@ -50,6 +53,7 @@ export function openServerSettings({ definitions, maxConcurrentQueries }: Server
   }
 
   return {
+    names: used.flatMap(({ settings }) => Object.keys(settings)),
     async apply(connection, sql) {
       for (const server of servers) {
         if (applied.has(server) || !server.pattern.test(sql)) continue;
