@@ -3,6 +3,7 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Engine } from "../engines/engine.ts";
 import { type Lookup, render } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
+import type { CallValueRef } from "../sql/template.ts";
 
 /** The query of a call, for logs. It is rendered again on demand, so calls that are not logged cost nothing. */
 export interface LoggedQuery {
@@ -12,6 +13,8 @@ export interface LoggedQuery {
   sql(isRedacted: IsRedacted): string;
   /** The values, in the order of their placeholders. Redacted ones are replaced. */
   parameters(isRedacted: IsRedacted): readonly string[];
+  /** Whether the call sets a value, which decides if a section is rendered. */
+  isSet(ref: CallValueRef): boolean;
 }
 
 export function loggedQuery(
@@ -23,6 +26,7 @@ export function loggedQuery(
     template === undefined ? [] : render(template, values, { dialect, bindsLiterals: true });
   return {
     connections,
+    isSet: (ref) => lookup(ref) !== undefined,
     sql: (isRedacted) =>
       statements((ref) => {
         const value = lookup(ref);

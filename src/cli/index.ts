@@ -9,12 +9,14 @@ import { mcp } from "./mcp.ts";
 import { openapi } from "./openapi.ts";
 import { schema } from "./schema.ts";
 import { serve } from "./serve.ts";
+import { test } from "./test.ts";
 
 /** The commands of `eider`. To add one, create its file and list it here. */
 export const commands: readonly Command[] = [
   serve,
   dev,
   check,
+  test,
   extensions,
   cache,
   openapi,
