@@ -91,9 +91,19 @@ async function load(
 async function runOnce(settings: TestSettings, runtime: Runtime): Promise<ExitCode> {
   const loaded = await load(settings, runtime);
   if (loaded.project === undefined) return exitCodes.problem;
+  const stop = stopOnSignals(runtime);
+  const code = await runLoaded(loaded, { settings, signal: stop, isAffected: () => true }, runtime);
+  return stop.aborted ? exitCodes.problem : code;
+}
+
+/** The first signal ends the run after the current test, the second at once. */
+function stopOnSignals(runtime: Runtime): AbortSignal {
   const stop = new AbortController();
-  runtime.onStop(() => stop.abort());
-  return await runLoaded(loaded, { settings, signal: stop.signal, isAffected: () => true }, runtime);
+  runtime.onStop(() => {
+    if (stop.signal.aborted) runtime.kill();
+    stop.abort();
+  });
+  return stop.signal;
 }
 
 interface RunScope {
@@ -152,13 +162,10 @@ function targetOf({ surface, endpoint: { rest, mcp } }: TestFile): string {
 /** Runs all tests, then those that each change affects, until a signal stops it. */
 async function watch(settings: TestSettings, runtime: Runtime): Promise<ExitCode> {
   const { stdout, stderr } = runtime;
-  const stop = new AbortController();
+  const stop = stopOnSignals(runtime);
   let hasChanged = false;
   let wake = (): void => {};
-  runtime.onStop(() => {
-    stop.abort();
-    wake();
-  });
+  stop.addEventListener("abort", () => wake());
   let ran = await load(settings, runtime);
   if (ran.project === undefined) return exitCodes.problem;
   const { templatePath: folder } = ran.project.main;
@@ -168,8 +175,8 @@ async function watch(settings: TestSettings, runtime: Runtime): Promise<ExitCode
     hasChanged = true;
     wake();
   });
-  await runLoaded(ran, { settings, signal: stop.signal, isAffected: () => true }, runtime);
-  while (!stop.signal.aborted) {
+  await runLoaded(ran, { settings, signal: stop, isAffected: () => true }, runtime);
+  while (!stop.aborted) {
     if (!hasChanged) {
       stdout.write("waiting for changes\n");
       await new Promise<void>((resolve) => {
@@ -183,7 +190,7 @@ async function watch(settings: TestSettings, runtime: Runtime): Promise<ExitCode
     if (next.project === undefined) continue;
     const isAffected = affectedBy(next, ran);
     ran = next;
-    if (ran.tests.some(isAffected)) await runLoaded(ran, { settings, signal: stop.signal, isAffected }, runtime);
+    if (ran.tests.some(isAffected)) await runLoaded(ran, { settings, signal: stop, isAffected }, runtime);
   }
   await watcher.close();
   return exitCodes.done;

@@ -28,6 +28,8 @@ test.each([
   "ATTACH 'md:'",
   "ATTACH $$shop.db$$ AS shop",
   "ATTACH 'shop.db' (READ_ONLY false)",
+  "PREPARE p AS ATTACH 'shop.db'",
+  "EXPLAIN ANALYZE ATTACH 'shop.db'",
   "COPY t TO 'x.csv'",
   "EXPORT DATABASE 'x'",
   "SELECT 1; CREATE OR REPLACE PERSISTENT SECRET s (TYPE http)",

@@ -123,7 +123,10 @@ function unsafeStatement(sql: string, isCopy: (path: string) => boolean): string
     const isSafe = isReadOnly || (address !== undefined && (IN_MEMORY.has(address.text) || isCopy(address.text)));
     return isSafe ? undefined : "it attaches a database for writing that cannot be copied; add READ_ONLY";
   }
-  const action = privilegedActions(sql, dialect).find(({ permission }) => permission === "copy");
+  const actions = privilegedActions(sql, dialect);
+  // Inside PREPARE or EXPLAIN ANALYZE.
+  if (actions.some(({ what }) => what === "ATTACH")) return "it attaches a database in another statement";
+  const action = actions.find(({ permission }) => permission === "copy");
   if (action !== undefined && !copiesIntoTable(sql, dialect)) return `${action.what} could overwrite files`;
   if (tokensOf(sql, dialect).some(({ text }) => text === "PERSISTENT"))
     return "a persistent secret is stored in a file";

@@ -91,7 +91,8 @@ export async function runTests(
         if ("unreachable" in fresh) return { kind: "failed", unreachable: fresh.unreachable };
         results.push(await runTest(test, { file, server: fresh, snapshots }));
       }
-      const snapshotsWritten = await snapshots.save(file.tests.map(({ name }) => name));
+      const stored = file.tests.filter(({ expect }) => expect.snapshot);
+      const snapshotsWritten = await snapshots.save(stored.map(({ name }) => name));
       const result = { file, results, snapshotsWritten };
       done.push(result);
       options.onFile(result);

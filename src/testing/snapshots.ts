@@ -13,8 +13,8 @@ export type SnapshotMode = "update" | "add" | "check";
 /** The stored responses of one test file. */
 export interface Snapshots {
   check(test: string, response: TestResponse): readonly Difference[];
-  /** Writes what is new. With `update`, drops what no test of `all` uses. Returns the number of stored responses that changed. */
-  save(all: readonly string[]): Promise<number>;
+  /** Writes what is new. With `update`, drops what none of these tests uses. Returns the number of stored responses that changed. */
+  save(tests: readonly string[]): Promise<number>;
 }
 
 /** The file beside a test file, such as `customers.test.snap.json`. */
@@ -50,8 +50,8 @@ export function openSnapshots(testFile: string, mode: SnapshotMode): Snapshots {
       if (found.length > 0 && mode === "update") return store(test, received);
       return found.map((difference) => ({ ...difference, path: ["snapshot", ...difference.path] }));
     },
-    async save(all) {
-      const unused = mode === "update" ? [...stored.keys()].filter((test) => !all.includes(test)) : [];
+    async save(tests) {
+      const unused = mode === "update" ? [...stored.keys()].filter((test) => !tests.includes(test)) : [];
       for (const test of unused) stored.delete(test);
       changes += unused.length;
       if (changes > 0) await writeFile(path, `${jsonText(Object.fromEntries(stored), "  ")}\n`);

@@ -3,6 +3,8 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, test } from "vitest";
+import { runCommandLine } from "../../src/cli/run.ts";
+import { testRuntime } from "../runtime.ts";
 import { until } from "../until.ts";
 import { type Files, folderWith, run, runHere, start, startHere } from "./program.ts";
 
@@ -239,6 +241,22 @@ test("database files are copied, never changed", async () => {
   expect(await readdir(temporary.path)).toEqual([]);
 });
 
+test("caches, the audit log and rate limits of the project are left alone", async () => {
+  await using folder = await folderWith({
+    "eider.yaml":
+      "connections: { shop: }\ncache: { path: cache.db }\naudit: { sink: file, path: audit.log }\nrate-limit: { max: 1, interval: 60 }\n",
+    "x.yaml":
+      "url-path: /x\ntemplate-source: x.sql\nconnection: shop\nwith-pagination: false\ncache: { schedule: 1h }\n",
+    "x.sql": "SELECT 1 AS n",
+    "x.test.yaml": `endpoint: /x\ntests:\n${[1, 2, 3].map((n) => `  - { name: "${n}", expect: { rows: 1 } }\n`).join("")}`,
+  });
+  const before = await readdir(folder.path);
+  const { code, stdout, stderr } = await runHere({}, { args: ["test"], cwd: folder.path });
+  expect([stderr, stdout]).toEqual(["", expect.stringContaining("\n3 passed, 0 failed\n")]);
+  expect(code).toBe(0);
+  expect(await readdir(folder.path)).toEqual(before);
+});
+
 test("tests run while a service has the database open", async () => {
   await using folder = await folderWithDatabases();
   await using service = await start({}, { args: ["serve", "--port", "0"], cwd: folder.path });
@@ -389,6 +407,71 @@ tests:
     "b.yaml:4:48: hint: the description of the parameter 'kind' has 404 characters; at most 300 are read with attention",
     "c.yaml:1:27: hint: the description of the tool 'pets_c' has 1249 characters; at most 1024 are read with attention",
   ]);
+});
+
+test("coverage counts each way of a section that can happen, and each call of error()", async () => {
+  const files = {
+    "eider.yaml": "auth: { type: bearer, token: a-token-that-is-longer-than-32-bytes }\nconnections: { shop: }\n",
+    "x.yaml": `url-path: /x/:id
+template-source: x.sql
+connection: shop
+returns: one
+request:
+  - { field-name: id, field-in: path, required: true, validators: [{ type: int }] }
+  - { field-name: a, field-in: query }
+  - { field-name: b, field-in: query, validators: [{ type: string }, { type: enum, allowedValues: [x] }] }
+  - { field-name: c, field-in: query, default: d }
+`,
+    "x.sql": `SELECT {{params.id}} AS id
+{{#params.a}}
+, 'b{{#params.b}} is {{{params.b}}}{{/params.b}}' AS b
+{{/params.a}}
+{{^params.a}}, 'no a' AS a{{/params.a}}
+{{#params.id}}{{#params.c}}, 'c' AS c{{/params.c}}{{/params.id}}
+{{#auth.roles}}, '{{{auth.roles}}}' AS roles{{/auth.roles}}
+WHERE CASE {{params.id}} WHEN 1 THEN error('403: not yours') WHEN 2 THEN error('403: it''s gone') ELSE {{params.id}} <> 3 END`,
+    "x.test.yaml": `endpoint: /x/:id
+tests:
+  - name: with a
+    request: { path: { id: 5 }, query: { a: 1 }, user: anna }
+    expect: { first-row: { id: 5, b: b } }
+  - name: not yours
+    request: { path: { id: 1 }, query: { a: 1 }, user: anna }
+    expect: { status: 403 }
+`,
+  };
+  const { stdout, stderr } = await runHere(files, { args: ["test", "--json"] });
+  expect(stderr).toBe("");
+  const { passed, coverage } = JSON.parse(stdout);
+  expect(passed).toBe(2);
+  expect(coverage).toMatchObject({
+    "template sections": { covered: 6, total: 10 },
+    validators: { covered: 0, total: 2 },
+    "declared failures": { covered: 1, total: 3 },
+  });
+  const missing = coverage.missing.map(
+    ({ file, line, message }: { file: string; line: number; message: string }) => `${file}:${line}: ${message}`,
+  );
+  expect(missing.toSorted()).toEqual([
+    "x.sql:2: {{#params.a}} is never left out",
+    "x.sql:3: {{#params.b}} is never rendered",
+    "x.sql:5: {{^params.a}} is never rendered",
+    "x.sql:7: {{#auth.roles}} is never rendered",
+    "x.sql:8: error('403: it's gone') never happens",
+    "x.yaml:4: 404 (no row) never happens",
+    "x.yaml:6: the validator 'int' of 'id' never rejects a value",
+    "x.yaml:8: the validator 'enum' of 'b' never rejects a value",
+  ]);
+});
+
+test("a terminal gets colours and aligned columns", async () => {
+  await using folder = await folderWith({ ...PROJECT, "pets.test.yaml": PASSING.replace("rows: 2,", "rows: 1,") });
+  const runtime = testRuntime({ cwd: folder.path });
+  const stdout = { ...runtime.stdout, isTerminal: true };
+  expect(await runCommandLine(["test"], { ...runtime, stdout })).toBe(1);
+  expect(runtime.stdoutText()).toContain("\u001b[31mFAILED\u001b[0m pets.test.yaml (3 of 4 passed)");
+  expect(runtime.stdoutText()).toContain("      \u001b[32m- 1 rows\u001b[0m\n      \u001b[31m+ 2 rows\u001b[0m\n");
+  expect(runtime.stdoutText()).toContain("endpoints          1        2      50%\n");
 });
 
 test("JUnit XML and JSON are alone on standard output", async () => {
