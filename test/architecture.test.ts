@@ -122,10 +122,10 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   // `run.ts` reads the version of the package.
   [
     /^node:fs(\/promises)?$/,
-    /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|client\/client-files\.ts$|docs\/page-assets\.ts$|audit\/|http\/tls\.ts$|scaffold\/(data-file|write-files)\.ts$)/,
+    /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|client\/client-files\.ts$|testing\/snapshots\.ts$|docs\/page-assets\.ts$|audit\/|http\/tls\.ts$|scaffold\/(data-file|write-files)\.ts$)/,
   ],
   [/^node:timers\/promises$/, /^src\/serving\//],
-  [/^node:path$/, /^src\/(cache|cli|client|config|scaffold|serving|spool)\//],
+  [/^node:path$/, /^src\/(cache|cli|client|config|scaffold|serving|spool|testing)\//],
   [/^node:buffer$/, /^src\/http\//],
   [/^node:crypto$/, /^src\/((auth|http|rate-limit|rest\/response)\/|calls\/idempotency\.ts$)/],
   [/^jose$/, /^src\/auth\//],

@@ -11,6 +11,7 @@ import { formatProblem } from "../src/config/problem.ts";
 import { connection, ownKeys } from "../src/config/schema/connections.ts";
 import { endpointSchema } from "../src/config/schema/endpoint.ts";
 import { mainSchema } from "../src/config/schema/main.ts";
+import { testFileSchema } from "../src/config/schema/test-file.ts";
 import { connectionTypes } from "../src/engines/duckdb/connections/index.ts";
 import { duckdbDialect } from "../src/engines/duckdb/dialect.ts";
 import type { Failure } from "../src/failure.ts";
@@ -113,6 +114,7 @@ describe("keys", () => {
 
   test.each([
     ["docs/configuration.md", main.filter(({ path }) => !/^mcp\.auth\.(?!methods)/.test(path))],
+    ["docs/testing.md", keysOf(testFileSchema as unknown as Schema, "")],
     ["docs/endpoints.md", inEndpoint.filter(({ path }) => !/^(auth|rate-limit)\./.test(path))],
   ])("%s has every key, and no other", (page, keys) => {
     expect(sorted(firstCodes(page, "Key"))).toEqual(sorted(keys.map(({ path }) => path)));

@@ -3,6 +3,7 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Engine } from "../engines/engine.ts";
 import { type Lookup, render } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
+import type { CallValueRef } from "../sql/template.ts";
 
 /** A statement with placeholders, and the values in their order. */
 export interface LoggedStatement {
@@ -20,6 +21,8 @@ export interface LoggedQuery {
   parameters(isRedacted: IsRedacted): readonly string[];
   /** Both, for each statement. */
   statements(isRedacted: IsRedacted): readonly LoggedStatement[];
+  /** Whether the call sets a value, which decides if a section is rendered. */
+  isSet(ref: CallValueRef): boolean;
 }
 
 export function loggedQuery(
@@ -49,6 +52,7 @@ export function loggedQuery(
       const values = parameters(isRedacted);
       return texts(isRedacted).map((sql, index) => ({ sql, parameters: values[index] ?? [] }));
     },
+    isSet: (ref) => lookup(ref) !== undefined,
   };
 }
 

@@ -13,6 +13,7 @@ import { mcp } from "./mcp.ts";
 import { openapi } from "./openapi.ts";
 import { schema } from "./schema.ts";
 import { serve } from "./serve.ts";
+import { test } from "./test.ts";
 
 /** The commands of `eider`. To add one, create its file and list it here. */
 export const commands: readonly Command[] = [
@@ -22,6 +23,7 @@ export const commands: readonly Command[] = [
   check,
   call,
   explain,
+  test,
   extensions,
   cache,
   openapi,

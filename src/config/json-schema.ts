@@ -9,6 +9,7 @@ import { connection, ownKeys } from "./schema/connections.ts";
 import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
 import { mainSchema } from "./schema/main.ts";
 import { validator } from "./schema/request.ts";
+import { testFileSchema } from "./schema/test-file.ts";
 
 /** The JSON Schema of the main file, for editors. Derived from the schema that the loader uses. */
 export function mainJsonSchema(): JsonSchema {
@@ -20,6 +21,14 @@ export function endpointJsonSchema(): JsonSchema {
   return fileSchema(endpointSchema, endpointRules, {
     title: "Eider: endpoint file",
     anyOf: kindKeys.map((kind) => ({ required: [kind] })),
+  });
+}
+
+/** The JSON Schema of a file of endpoint tests. */
+export function testFileJsonSchema(): JsonSchema {
+  return fileSchema(testFileSchema, [], {
+    title: "Eider: endpoint tests",
+    oneOf: [{ required: ["endpoint"] }, { required: ["tool"] }],
   });
 }
 
@@ -71,7 +80,7 @@ function describeDefault(draft: Draft): void {
 /** A list may be empty or an include. Some lists may also be a single string. */
 function listForms(schema: z.core.$ZodTypes): JsonSchema {
   return z.safeParse(schema, "text").success
-    ? { type: ["array", "null", ...SCALARS], pattern: "\\S" }
+    ? { type: ["array", "null", ...SCALARS], pattern: z.safeParse(schema, "").success ? "" : "\\S" }
     : { type: ["array", "null", "string"], pattern: INCLUDE };
 }
 

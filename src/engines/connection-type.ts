@@ -20,6 +20,10 @@ export interface ConnectionType extends OptionRules {
   readonly type: string;
   /** Whether it only creates a secret, which other connections may need. */
   readonly isSecret?: boolean;
+  /** The option that names the database file that it attaches. Undefined if what it attaches is not one file. */
+  readonly databaseFile?: string;
+  /** Functions (upper case) that can change what it attaches, even if it is attached for reading only. */
+  readonly unprotectedFunctions?: readonly string[];
   /** `name` becomes the name of the catalog, view or secret. */
   expand(options: ConnectionOptions, context: { readonly name: string; readonly readOnly: boolean }): string;
 }
