@@ -1,3 +1,4 @@
+import { add } from "./add.ts";
 import { cache } from "./cache.ts";
 import { check } from "./check.ts";
 import { client } from "./client.ts";
@@ -16,6 +17,7 @@ export const commands: readonly Command[] = [
   serve,
   dev,
   init,
+  add,
   check,
   extensions,
   cache,

@@ -136,7 +136,7 @@ function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
 
 /** The variables that come from the configuration. */
 export function configurationScope(
-  { connections }: EndpointConfig,
+  { connections }: Pick<EndpointConfig, "connections">,
   project: Project,
 ): Pick<TemplateScope, "conn" | "connectionName" | "environment"> {
   const [first] = connections;
