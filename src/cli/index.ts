@@ -1,3 +1,4 @@
+import { add } from "./add.ts";
 import { cache } from "./cache.ts";
 import { call } from "./call.ts";
 import { check } from "./check.ts";
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   serve,
   dev,
   init,
+  add,
   check,
   call,
   explain,

@@ -139,7 +139,7 @@ function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
 
 /** The variables whose values come from the configuration and the environment. */
 export function configurationScope(
-  { connections }: EndpointConfig,
+  { connections }: Pick<EndpointConfig, "connections">,
   project: Project,
 ): Pick<TemplateScope, "conn" | "connectionName" | "environment"> {
   const [first] = connections;

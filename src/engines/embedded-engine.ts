@@ -1,3 +1,4 @@
+import type { ColumnType } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { UserFunctions } from "../sql/user-functions.ts";
@@ -80,6 +81,8 @@ export interface EmbeddedEngine extends Engine {
    * are unknown to the dialect.
    */
   userFunctions(called: ReadonlySet<string>): Promise<UserFunctions>;
+  /** The types that a statement expects for its placeholders, in order, as far as preparing it shows them. */
+  parameterTypes(sql: string): Promise<readonly (ColumnType | undefined)[]>;
   /** The tables of database servers that a query would read as a whole. None if that is unknown. Runs nothing. */
   largeScans(statements: readonly Statement[]): Promise<readonly LargeScan[]>;
   /**

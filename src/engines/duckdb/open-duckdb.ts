@@ -229,6 +229,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
     plan: planner.plan,
     describe: planner.describe,
     largeScans: planner.largeScans,
+    parameterTypes: planner.parameterTypes,
     async assumeTable(table, statements) {
       assumedCatalog ??= attach(ATTACH_ASSUMED).then(
         () => true,

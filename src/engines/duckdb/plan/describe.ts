@@ -1,5 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
-import type { Column } from "../../../result/column.ts";
+import type { Column, ColumnType } from "../../../result/column.ts";
 import { withUniqueNames } from "../../../result/column-names.ts";
 import { quoteLiteral } from "../../../sql/quote.ts";
 import type { BoundValue, Statement } from "../../../sql/statement.ts";
@@ -66,6 +66,24 @@ function columnsOfPrepared(prepared: duckdb.PreparedStatement, sql: string): rea
   // Without RETURNING, the only column is the number of rows, which is reported separately.
   if (CHANGES_ROWS.has(type) && !/\breturning\b/i.test(sql)) return [];
   return withUniqueNames(columns);
+}
+
+/** The types that a statement expects for its placeholders. None if it cannot be prepared: planning reports why. */
+export async function parameterTypesOf(
+  native: duckdb.Connection,
+  sql: string,
+): Promise<readonly (ColumnType | undefined)[]> {
+  const prepared = await duckdb.prepare(native, sql).catch(() => undefined);
+  if (prepared === undefined) return [];
+  try {
+    return Array.from({ length: duckdb.nparams(prepared) }, (_, index) =>
+      duckdb.param_type(prepared, index + 1) === duckdb.Type.INVALID
+        ? undefined
+        : columnTypeOf(duckdb.param_logical_type(prepared, index + 1)),
+    );
+  } finally {
+    duckdb.destroy_prepare_sync(prepared);
+  }
 }
 
 /** The SQL with constants instead of placeholders. The values are samples, and the SQL is only prepared, never run. */

@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../../failure.ts";
-import type { Column } from "../../../result/column.ts";
+import type { Column, ColumnType } from "../../../result/column.ts";
 import type { Mask } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { AssumedColumn, AssumedTable, EngineOptions, TextRows } from "../../embedded-engine.ts";
@@ -10,7 +10,7 @@ import type { SessionSettings } from "../session/session-settings.ts";
 import { assume } from "./assume.ts";
 import { type AssumedTables, openAssumedTables } from "./assumed-tables.ts";
 import { type CsvColumns, openCsvColumns } from "./csv-columns.ts";
-import { describeStatement } from "./describe.ts";
+import { describeStatement, parameterTypesOf } from "./describe.ts";
 import { inspect } from "./inspect.ts";
 import { largeScansIn } from "./large-scans.ts";
 import { parseStatement, planStatement } from "./plan-statement.ts";
@@ -24,6 +24,8 @@ export interface Planner {
   /** See `Engine.assumeTable`. The catalog of assumed tables must be attached. */
   assume(table: AssumedTable, statements: readonly Statement[]): Promise<readonly AssumedColumn[] | undefined>;
   largeScans(statements: readonly Statement[]): Promise<readonly LargeScan[]>;
+  /** See `EmbeddedEngine.parameterTypes`. */
+  parameterTypes(sql: string): Promise<readonly (ColumnType | undefined)[]>;
   parse(sql: string): Promise<StatementProblem | undefined>;
   /** Runs one of Eider's own statements about the database. All columns must be VARCHAR. */
   inspect(statement: Statement): Promise<TextRows>;
@@ -113,6 +115,7 @@ export function openPlanner(options: PlannerOptions): Planner {
       statement === undefined || others.length > 0 || !attachesServer
         ? Promise.resolve([])
         : track(onOwnConnection((native) => findLargeScans(native, statement))),
+    parameterTypes: (sql) => track(onConnection((native) => parameterTypesOf(native, sql))),
     parse: (sql) => track(findProblem((native) => parseStatement(native, sql))),
     inspect: (statement) => track(onConnection((native) => inspect(native, statement))),
     async close() {
