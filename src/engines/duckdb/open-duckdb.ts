@@ -2,7 +2,6 @@ import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import { isCredentialName, messageMask } from "../../secrets.ts";
-import { withTimeLimit } from "../../time-limit.ts";
 import {
   type Engine,
   EngineOpenError,
@@ -31,10 +30,10 @@ import { openDatabases } from "./plan/databases.ts";
 import { dependencyFinder } from "./plan/dependencies.ts";
 import { openPlanner } from "./plan/plan.ts";
 import { openQueryHints } from "./read/query-hints.ts";
-import { readRows, willBeHeld } from "./read/read.ts";
+import { readRows } from "./read/read.ts";
 import { openReadAhead } from "./read/read-ahead.ts";
 import { readIntoFile } from "./read/read-into-file.ts";
-import { readKey } from "./read/read-key.ts";
+import { sharedReader } from "./read/read-shared.ts";
 import { openSharedReads } from "./read/shared-reads.ts";
 import { openTotalCache } from "./read/total-cache.ts";
 import { watchData } from "./read/watch-data.ts";
@@ -64,8 +63,6 @@ export async function openDuckDb(options: OpenOptions): Promise<Engine> {
 }
 
 const CONNECTIONS_OPENED_AT_ONCE = 4;
-/** How long a read waits to learn whether it may share another's execution. */
-const MAX_SHARING_WAIT_MS = 1_000;
 
 /** Creates the engine for an open database, which it closes along with itself. */
 export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
@@ -101,6 +98,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const dependencies = dependencyFinder({ inspect, catalogs });
   const totals = openTotalCache(versions, dependencies);
   const sharedReads = openSharedReads();
+  const readShared = sharedReader({ hints, versions, dependencies, sharedReads, run: runRead });
   const isWatched = (sql: string): boolean => dependencies.known(sql)?.tables !== undefined;
   const pages = openReadAhead({ read: readShared, isWatched });
   const serializer = openWriteSerializer();
@@ -200,22 +198,6 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     return run(change, "write", async (session) => {
       check?.();
       return await runWrite(change, { session, versions, serializer, databases, invalidateNames });
-    });
-  }
-
-  /** Identical reads at the same time share one execution. */
-  function readShared(read: Read): Promise<Rows> {
-    const [only, ...others] = read.statements;
-    if (only === undefined || others.length > 0 || !willBeHeld(read, hints)) return runRead(read);
-    return sharedReads.read(readKey(read, versions.now()), {
-      signal: read.signal,
-      mayShare: () =>
-        withTimeLimit(
-          dependencies.of(only).then(({ shareable }) => shareable),
-          MAX_SHARING_WAIT_MS,
-          () => false,
-        ),
-      run: (signal) => runRead({ ...read, signal }),
     });
   }
 
