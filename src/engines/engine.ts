@@ -166,9 +166,16 @@ export interface Engine extends Prober {
   userFunctions(called: ReadonlySet<string>): Promise<UserFunctions>;
   /**
    * The returned function tells whether no statement or `init` can have changed a table, view or macro since this call. Not
-   * noticed: what other programs change in attached databases and files, and what `change` does to Eider's own tables.
+   * noticed: what other programs change in files and, until `refreshCatalogs`, in attached databases, and what `change` does to
+   * Eider's own tables.
    */
   watchSchema(): () => boolean;
+  /**
+   * Makes the database read the tables of attached database servers again, before the next statement that needs them. Waits for
+   * running statements, but not for long: if it returns false, that happens once they have ended. Rejects with a RequestFailure
+   * `connection-down` if a server cannot be reached that is needed for it.
+   */
+  refreshCatalogs(): Promise<boolean>;
   /** Parses a statement: needs no table and no connection. */
   parse(sql: string): Promise<StatementProblem | undefined>;
   /** Rejects with a RequestFailure. */

@@ -18,6 +18,7 @@ import { memoryOf } from "./database/memory-use.ts";
 import { openDuckDbConnections } from "./database/open-connections.ts";
 import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
 import { openReplacedFiles } from "./database/replaced-files.ts";
+import { openServerCatalogs } from "./database/server-catalogs.ts";
 import { openServerProbes } from "./database/server-probes.ts";
 import { openServerSettings } from "./database/server-settings.ts";
 import { openSqliteFiles } from "./database/sqlite-files.ts";
@@ -77,12 +78,20 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const slots = openQuerySlots(options);
   const pool = openConnectionPool({ database, settings, versions, macros, maxIdle: options.maxConcurrentQueries * 2 });
   const configuration = configurationLock({ database, definitions: options.connections, settings, configured });
+  const servers = openServerCatalogs({
+    ...options,
+    database,
+    openCancellation,
+    probe: () => probes.probeAll("mysql"),
+    onRefresh: pool.dropIdleStatements,
+  });
   const connections = openDuckDbConnections({
     database,
     configuration,
     settings,
     serverSettings: openServerSettings({ ...options, definitions: options.connections }),
     definitions: options.connections,
+    servers,
     mask,
     explain: (message) => explainMissingExtension(message, opened),
     slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
@@ -91,8 +100,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       await Promise.all([files.findAttached(), sqlite.findAttached(), probes.findAttached()]);
     },
   });
-  const planner = openPlanner({ ...options, database, settings, mask, macros });
-  const { inspect } = planner;
+  const planner = openPlanner({ ...options, database, settings, mask, servers, macros });
+  const inspect: typeof planner.inspect = (statement) => servers.use(() => planner.inspect(statement));
   const hints = openQueryHints();
   const catalogs = new Set(opened.catalogs);
   const dependencies = dependencyFinder({ inspect, catalogs });
@@ -102,14 +111,15 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const isWatched = (sql: string): boolean => dependencies.known(sql)?.tables !== undefined;
   const pages = openReadAhead({ read: readShared, isWatched });
   const serializer = openWriteSerializer();
-  const databases = openDatabases(inspect);
+  const databases = openDatabases(planner.inspect);
   const insertGroups = openInsertGroups({ run: write, isInDuckDb: databases.isInDuckDb });
   const records = openWriteRecords();
   const files = openReplacedFiles({ database, mask, onReplacing: beginUnknownChange, ...options });
   const sqlite = openSqliteFiles({ ...options, inspect, run: attach });
-  const probes = openServerProbes({ ...options, database, inspect, mask });
+  const probes = openServerProbes({ ...options, database, inspect: planner.inspect, mask });
   const { inSession, inSessionOnce } = sessionRunner({
     connections,
+    servers,
     sqlite,
     files,
     slots,
@@ -164,6 +174,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     for (const cancellation of [...active]) cancellation.cancel(new RequestFailure({ kind: "draining" }));
     await connections.stop();
     await files.close();
+    await servers.close();
     await planner.close();
     await pool.close();
     // An `init` or a probe may wait for an unresponsive server, which nothing can interrupt: closing does not wait.
@@ -217,11 +228,12 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       );
       return (await assumedCatalog) ? planner.assume(table, statements) : undefined;
     },
-    watchSchema: () => watchUnknownWrites(versions),
+    watchSchema: () => servers.watch(watchUnknownWrites(versions)),
+    refreshCatalogs: servers.refresh,
     parse: planner.parse,
     userFunctions: (called) =>
       findUserFunctions(called, {
-        inspect: planner.inspect,
+        inspect,
         isFile: opened.isFile,
         definitions: options.connections,
       }),
@@ -253,7 +265,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       return unwrap();
     },
     async attach(alias, sql) {
-      await attach(sql);
+      await servers.use(() => attach(sql));
       catalogs.add(alias);
     },
     readIntoFile: (read, file) =>

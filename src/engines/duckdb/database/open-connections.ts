@@ -6,12 +6,18 @@ import { splitStatements } from "../../../sql/whole-tokens.ts";
 import type { ConnectionDefinition } from "../../engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { withoutSql } from "../messages.ts";
-import { type Cancellation, INTERRUPT_INTERVAL_MS, waitUnlessCancelled } from "../session/cancellation.ts";
+import {
+  type Cancellation,
+  INTERRUPT_INTERVAL_MS,
+  NEVER_CANCELLED,
+  waitUnlessCancelled,
+} from "../session/cancellation.ts";
 import { extractStatements } from "../session/extract-statements.ts";
 import { remoteLiteralMacros } from "../session/macros.ts";
 import { forSession, type SessionSettings } from "../session/session-settings.ts";
 import type { Slots } from "../session/slots.ts";
 import type { ConfigurationLock } from "./configuration-lock.ts";
+import type { ServerCatalogs } from "./server-catalogs.ts";
 import type { ServerSettings } from "./server-settings.ts";
 
 /** The configured connections: each runs its `init` once, before its first use. */
@@ -33,6 +39,7 @@ export interface DuckDbConnectionsOptions {
   readonly definitions: readonly ConnectionDefinition[];
   readonly settings: SessionSettings;
   readonly serverSettings: ServerSettings;
+  readonly servers: Pick<ServerCatalogs, "use">;
   readonly mask: Mask;
   /** Makes a message of DuckDB easier to understand. */
   readonly explain: (message: string) => Promise<string>;
@@ -59,6 +66,7 @@ export function openDuckDbConnections({
   definitions,
   settings,
   serverSettings,
+  servers,
   mask,
   explain,
   slots,
@@ -117,7 +125,9 @@ export function openDuckDbConnections({
       const statements = splitStatements(sql, duckdbDialect);
       let transactionFrom: number | undefined;
       for (let index = connection.done; index < statements.length; index++) {
-        const type = await runStatement(native, forSession(statements[index] ?? ""));
+        const statement = forSession(statements[index] ?? "");
+        const run = (): Promise<duckdb.StatementType | undefined> => runStatement(native, statement);
+        const type = await (ONLY_ATTACHES.test(statement) ? run() : servers.use(run));
         if (type === duckdb.StatementType.TRANSACTION)
           transactionFrom = transactionFrom === undefined ? index : undefined;
         // What a transaction has not committed is lost with the connection, and must run again.
@@ -178,4 +188,5 @@ export function openDuckDbConnections({
 
 const STOP_WITHIN_MS = 250;
 
-const NEVER_CANCELLED: Cancellation = { check() {}, listen() {}, cancel() {}, end() {} };
+/** It may wait long for its server. That of a DuckLake looks up tables of its catalog. */
+const ONLY_ATTACHES = /^\s*attach\b(?!.*ducklake)/is;
