@@ -86,6 +86,7 @@ async function addEndpoint(wanted: Wanted, options: ProjectOptions, runtime: Run
   let addition: Addition | undefined;
   const opened = await withProject(options, runtime, {
     purpose: "check",
+    copiesLocked: true,
     async run(service) {
       addition = await makeAddition(wanted, service, runtime);
       return undefined;

@@ -72,6 +72,12 @@ export interface EmbeddedEngine extends Engine {
    */
   lock(settable: readonly string[]): Promise<void>;
   /**
+   * Makes the database read the tables of attached database servers again, before the next statement that needs them. Waits for
+   * running statements, but not for long: if it returns false, that happens once they have ended. Rejects with a RequestFailure
+   * `connection-down` if a server cannot be reached that is needed for it.
+   */
+  refreshCatalogs(): Promise<boolean>;
+  /**
    * From now on, statements are planned as if this table had the columns that the last of these statements would return.
    * Returns these columns; undefined if they are unknown. Runs only what `plan` does.
    */

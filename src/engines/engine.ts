@@ -102,7 +102,8 @@ export interface Engine extends Prober {
   describe(statements: readonly Statement[]): Promise<readonly Column[] | undefined>;
   /**
    * The returned function tells whether no statement or `init` can have changed a table, view or macro since this call. Not
-   * noticed: what other programs change in attached databases and files, and what `change` does to Eider's own tables.
+   * noticed: what other programs change in files and, until `refreshCatalogs`, in attached databases, and what `change` does to
+   * Eider's own tables.
    */
   watchSchema(): () => boolean;
   /** Rejects with a RequestFailure. */

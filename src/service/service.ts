@@ -2,15 +2,17 @@ import { redaction } from "../audit/redaction.ts";
 import { type Authenticators, openAuthenticators } from "../auth/authenticators.ts";
 import type { AuthPolicy } from "../auth/policy.ts";
 import type { Caches } from "../cache/caches.ts";
-import type { ConnectionStatus } from "../calls/connection-status.ts";
+import { type ConnectionStatus, reasonOf } from "../calls/connection-status.ts";
 import type { CallServices } from "../calls/run-endpoint.ts";
 import { hasErrors, type Problem } from "../config/problem.ts";
 import type { MainConfig, Project } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { settingsChangedByWrites } from "../endpoint/settable.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { engine as engineType } from "../engines/index.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
+import { RequestFailure } from "../failure.ts";
 import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
 import { runInSlices } from "../slices.ts";
 import { type CompiledProject, compileProject, type KnownEndpoints, NO_KNOWN_ENDPOINTS } from "./compile-project.ts";
@@ -80,9 +82,10 @@ export function canShareState(project: Project, previous: Service): boolean {
  */
 export async function reopenService(project: Project, previous: Service, options: OpenOptions): Promise<OpenedService> {
   const compiled = await runInSlices(compileProject(project, previous.known));
+  const outdated = await refreshCatalogs(project.main, previous.engine);
   const version = await openVersion(project, compiled, { sharedState: previous.sharedState, options, previous });
   const { service, unreachable } = version;
-  const problems = applyStrict([...compiled.problems, ...version.problems], options.strict);
+  const problems = applyStrict([...compiled.problems, ...outdated, ...version.problems], options.strict);
   if (service === undefined || hasErrors(problems)) {
     service?.retire(previous);
     return { service: undefined, problems, unreachable };
@@ -90,6 +93,20 @@ export async function reopenService(project: Project, previous: Service, options
   await service.caches.redefine(compiled.refreshes.map(({ definition }) => definition));
   if (previous.caches !== service.caches) service.caches.start();
   return { service, problems, unreachable: undefined };
+}
+
+/** The tables of database servers may have changed. If that cannot be found out now, those known before are used. */
+async function refreshCatalogs({ locate }: MainConfig, engine: EmbeddedEngine): Promise<readonly Problem[]> {
+  const reason = await engine.refreshCatalogs().then(
+    (isDone) => (isDone ? undefined : "queries are running"),
+    (error: unknown) => {
+      if (error instanceof RequestFailure && error.failure.kind === "connection-down") return reasonOf(error);
+      throw error;
+    },
+  );
+  if (reason === undefined) return [];
+  const message = `changes to the tables of database servers are not noticed, because ${reason}; reload again later`;
+  return [{ severity: "warning", location: locate(["connections"]), path: "connections", message }];
 }
 
 interface VersionContext {

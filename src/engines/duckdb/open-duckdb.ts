@@ -2,7 +2,6 @@ import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import { isCredentialName, messageMask } from "../../secrets.ts";
-import { withTimeLimit } from "../../time-limit.ts";
 import type { EmbeddedEngine, EngineOptions, OpenOptions } from "../embedded-engine.ts";
 import { EngineOpenError, type Read, type StopSignal, type Write } from "../engine.ts";
 import { type Cancellation, cancellationOf } from "../queue/cancellation.ts";
@@ -15,6 +14,7 @@ import { memoryOf } from "./database/memory-use.ts";
 import { openDuckDbConnections } from "./database/open-connections.ts";
 import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
 import { openReplacedFiles } from "./database/replaced-files.ts";
+import { openServerCatalogs } from "./database/server-catalogs.ts";
 import { openServerProbes } from "./database/server-probes.ts";
 import { openServerSettings } from "./database/server-settings.ts";
 import { openSqliteFiles } from "./database/sqlite-files.ts";
@@ -28,10 +28,10 @@ import { dependencyFinder } from "./plan/dependencies.ts";
 import { explain } from "./plan/explain.ts";
 import { openPlanner } from "./plan/plan.ts";
 import { openQueryHints } from "./read/query-hints.ts";
-import { readRows, willBeHeld } from "./read/read.ts";
+import { readRows } from "./read/read.ts";
 import { openReadAhead } from "./read/read-ahead.ts";
 import { readIntoFile } from "./read/read-into-file.ts";
-import { readKey } from "./read/read-key.ts";
+import { sharedReader } from "./read/read-shared.ts";
 import { openSharedReads } from "./read/shared-reads.ts";
 import { openTotalCache } from "./read/total-cache.ts";
 import { watchData } from "./read/watch-data.ts";
@@ -60,8 +60,6 @@ export async function openDuckDb(options: OpenOptions): Promise<EmbeddedEngine> 
 }
 
 const CONNECTIONS_OPENED_AT_ONCE = 4;
-/** How long a read waits to learn whether it may share another's execution. */
-const MAX_SHARING_WAIT_MS = 1_000;
 
 /** Creates the engine for an open database, which it closes along with itself. */
 export function engineOver(opened: OpenDatabase, options: EngineOptions): EmbeddedEngine {
@@ -78,6 +76,13 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
   const definitions = options.connections;
   const serverSettings = openServerSettings({ ...options, definitions });
   const configuration = configurationLock({ ...opened, definitions, serverSettings: serverSettings.names });
+  const servers = openServerCatalogs({
+    ...options,
+    database,
+    openCancellation,
+    probe: () => probes.probeAll("mysql"),
+    onRefresh: pool.dropIdleStatements,
+  });
   const connections = openDuckDbConnections({
     database,
     configuration,
@@ -85,6 +90,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
     serverSettings,
     definitions,
     copyLocked: options.copyLocked,
+    servers,
     mask,
     explain: (message) => explainMissingExtension(message, opened),
     slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
@@ -93,24 +99,26 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
       await Promise.all([files.findAttached(), sqlite.findAttached(), probes.findAttached()]);
     },
   });
-  const planner = openPlanner({ ...options, database, settings, mask, macros });
-  const { inspect } = planner;
+  const planner = openPlanner({ ...options, database, settings, mask, servers, macros });
+  const inspect: typeof planner.inspect = (statement) => servers.use(() => planner.inspect(statement));
   const hints = openQueryHints();
   const catalogs = new Set(opened.catalogs);
   const dependencies = dependencyFinder({ inspect, catalogs });
   const totals = openTotalCache(versions, dependencies);
   const sharedReads = openSharedReads();
+  const readShared = sharedReader({ hints, versions, dependencies, sharedReads, run: runRead });
   const isWatched = (sql: string): boolean => dependencies.known(sql)?.tables !== undefined;
   const pages = openReadAhead({ read: readShared, isWatched });
   const serializer = openWriteSerializer();
-  const databases = openDatabases(inspect);
+  const databases = openDatabases(planner.inspect);
   const insertGroups = openInsertGroups({ run: write, isInDuckDb: databases.isInDuckDb });
   const records = openWriteRecords();
   const files = openReplacedFiles({ database, mask, onReplacing: beginUnknownChange, ...options });
   const sqlite = openSqliteFiles({ ...options, inspect, run: attach });
-  const probes = openServerProbes({ ...options, database, inspect, mask });
+  const probes = openServerProbes({ ...options, database, inspect: planner.inspect, mask });
   const { inSession, inSessionOnce } = sessionRunner({
     connections,
+    servers,
     sqlite,
     files,
     slots,
@@ -166,6 +174,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
     for (const cancellation of [...active]) cancellation.cancel(new RequestFailure({ kind: "draining" }));
     await connections.stop();
     await files.close();
+    await servers.close();
     await planner.close();
     await pool.close();
     // An `init` or a probe may wait for an unresponsive server, which nothing can interrupt: closing does not wait.
@@ -203,22 +212,6 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
     });
   }
 
-  /** Identical reads at the same time share one execution. */
-  function readShared(read: Read): Promise<Rows> {
-    const [only, ...others] = read.statements;
-    if (only === undefined || others.length > 0 || !willBeHeld(read, hints)) return runRead(read);
-    return sharedReads.read(readKey(read, versions.now()), {
-      signal: read.signal,
-      mayShare: () =>
-        withTimeLimit(
-          dependencies.of(only).then(({ shareable }) => shareable),
-          MAX_SHARING_WAIT_MS,
-          () => false,
-        ),
-      run: (signal) => runRead({ ...read, signal }),
-    });
-  }
-
   return {
     dialect: duckdbDialect,
     openConnection: connections.open,
@@ -237,7 +230,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
       );
       return (await assumedCatalog) ? planner.assume(table, statements) : undefined;
     },
-    watchSchema: () => watchUnknownWrites(versions),
+    watchSchema: () => servers.watch(watchUnknownWrites(versions)),
+    refreshCatalogs: servers.refresh,
     parse: planner.parse,
     userFunctions: (called) => findUserFunctions(called, { inspect, isFile: opened.isFile, definitions }),
     read(read) {
@@ -271,7 +265,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
       return unwrap();
     },
     async attach(alias, sql) {
-      await attach(sql);
+      await servers.use(() => attach(sql));
       catalogs.add(alias);
     },
     readIntoFile: (read, file) =>

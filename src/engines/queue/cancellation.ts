@@ -14,6 +14,9 @@ export interface Cancellation {
   end(): void;
 }
 
+/** For work that runs to its end. */
+export const NEVER_CANCELLED: Cancellation = { check() {}, listen() {}, cancel() {}, end() {} };
+
 export function cancellationOf(signal: StopSignal, onEnd: () => void = () => {}): Cancellation {
   let cause: { readonly reason: unknown } | undefined = signal.aborted ? { reason: signal.reason } : undefined;
   let listener: ((reason: unknown) => void) | undefined;

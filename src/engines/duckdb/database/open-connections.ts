@@ -4,7 +4,7 @@ import { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
 import { splitStatements } from "../../../sql/whole-tokens.ts";
 import type { ConnectionDefinition, OpenOptions } from "../../embedded-engine.ts";
-import { type Cancellation, waitUnlessCancelled } from "../../queue/cancellation.ts";
+import { type Cancellation, NEVER_CANCELLED, waitUnlessCancelled } from "../../queue/cancellation.ts";
 import type { Slots } from "../../queue/slots.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { withoutSql } from "../messages.ts";
@@ -14,6 +14,7 @@ import { remoteLiteralMacros } from "../session/macros.ts";
 import { type SessionSettings, withScope } from "../session/session-settings.ts";
 import type { ConfigurationLock } from "./configuration-lock.ts";
 import { attachOrCopy } from "./locked-files.ts";
+import type { ServerCatalogs } from "./server-catalogs.ts";
 import type { ServerSettings } from "./server-settings.ts";
 
 /** The configured connections: each runs its `init` once, before its first use. */
@@ -35,6 +36,7 @@ export interface DuckDbConnectionsOptions extends Pick<OpenOptions, "copyLocked"
   readonly definitions: readonly ConnectionDefinition[];
   readonly settings: SessionSettings;
   readonly serverSettings: ServerSettings;
+  readonly servers: Pick<ServerCatalogs, "use">;
   readonly mask: Mask;
   /** Makes a message of DuckDB easier to understand. */
   readonly explain: (message: string) => Promise<string>;
@@ -62,6 +64,7 @@ export function openDuckDbConnections({
   copyLocked,
   settings,
   serverSettings,
+  servers,
   mask,
   explain,
   slots,
@@ -120,7 +123,9 @@ export function openDuckDbConnections({
       const statements = splitStatements(sql, duckdbDialect);
       let transactionFrom: number | undefined;
       for (let index = connection.done; index < statements.length; index++) {
-        const type = await runStatement(native, withScope(statements[index] ?? ""));
+        const statement = withScope(statements[index] ?? "");
+        const run = (): Promise<duckdb.StatementType | undefined> => runStatement(native, statement);
+        const type = await (ONLY_ATTACHES.test(statement) ? run() : servers.use(run));
         if (type === duckdb.StatementType.TRANSACTION)
           transactionFrom = transactionFrom === undefined ? index : undefined;
         // What a transaction has not committed is lost with the connection, and must run again.
@@ -185,4 +190,5 @@ export function openDuckDbConnections({
 
 const STOP_WITHIN_MS = 250;
 
-const NEVER_CANCELLED: Cancellation = { check() {}, listen() {}, cancel() {}, end() {} };
+/** It may wait long for its server. That of a DuckLake looks up tables of its catalog. */
+const ONLY_ATTACHES = /^\s*attach\b(?!.*ducklake)/is;
