@@ -4,7 +4,7 @@ import type { Snapshot } from "../cache/cache.ts";
 import type { Caches, Lease } from "../cache/caches.ts";
 import type { Limits } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { FileKind } from "../engines/embedded-engine.ts";
+import type { FileKind, FileRows, NewFile } from "../engines/embedded-engine.ts";
 import type { Engine, Read } from "../engines/engine.ts";
 import type { Engines } from "../engines/engines.ts";
 import type { Rows } from "../engines/rows.ts";
@@ -110,9 +110,13 @@ export function runIntoFile(
   call: Call,
   services: CallServices & { readonly kind: FileKind },
 ): Promise<FileResult | UnchangedResult> {
-  const { engine, spool, kind } = services;
-  return runRead(endpoint, call, services, async ({ read, pageOf, lease, cached }) => {
-    const write = async (path: string) => acceptFile(endpoint, await engine.readIntoFile(read, { kind, path }));
+  const { engine: embedded, spool, kind } = services;
+  return runRead(endpoint, call, services, async ({ engine, read, pageOf, lease, cached }) => {
+    const writeFile = async (file: NewFile): Promise<FileRows> =>
+      engine === embedded
+        ? await embedded.readIntoFile(read, file)
+        : await embedded.rowsIntoFile(await engine.read(read), file, read.signal);
+    const write = async (path: string) => acceptFile(endpoint, await writeFile({ kind, path }));
     const { file, value } = await spool.write(write);
     const { marks } = call.observed;
     if (marks !== undefined) marks.firstRow = performance.now();

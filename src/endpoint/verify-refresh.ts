@@ -20,7 +20,11 @@ export interface VerifiedRefresh {
 }
 
 /** Checks a refresh with the database, without running it. If it is valid, the database can plan reads of its table. */
-export async function verifyRefresh(refresh: CompiledRefresh, engine: EmbeddedEngine): Promise<VerifiedRefresh> {
+export async function verifyRefresh(
+  refresh: CompiledRefresh,
+  { engine, source }: { readonly engine: EmbeddedEngine; readonly source: Engine },
+): Promise<VerifiedRefresh> {
+  if (source !== engine) return await verifyRemote(refresh, engine, source);
   const { endpoint, definition, catalog, first } = refresh;
   const { schema, table } = definition.name;
   const name = tableIn(catalog, schema, table);
@@ -37,6 +41,28 @@ export async function verifyRefresh(refresh: CompiledRefresh, engine: EmbeddedEn
   const depth = columns === undefined && readsItself ? "parse" : "plan";
   const { problems } = await verifyEndpoint(endpoint, engine, depth);
   if (columns === undefined || hasErrors(problems)) return { problems, canPlanReads: false };
+  const found = [...columnProblems(refresh, columns), ...typeProblems(refresh, columns)];
+  return { problems: [...problems, ...found], canPlanReads: true };
+}
+
+/** Another engine runs the query; the embedded one stores its rows. */
+async function verifyRemote(
+  refresh: CompiledRefresh,
+  engine: EmbeddedEngine,
+  source: Engine,
+): Promise<VerifiedRefresh> {
+  const { endpoint, first, locate } = refresh;
+  if (first.kind === "own") {
+    const path = ["cache", "template-file"];
+    const message =
+      "the engine of this connection cannot change the cache table; write only a SELECT, whose rows are stored";
+    return { problems: [errorAt(locate(path), path, message)], canPlanReads: false };
+  }
+  const { problems } = await verifyEndpoint(endpoint, source, "plan");
+  const described = hasErrors(problems) ? undefined : await source.describe(first.statements);
+  if (described === undefined) return { problems, canPlanReads: false };
+  const columns = await engine.assumeTable(assumedTable(refresh), [engine.emptyQuery(described)]);
+  if (columns === undefined) return { problems, canPlanReads: false };
   const found = [...columnProblems(refresh, columns), ...typeProblems(refresh, columns)];
   return { problems: [...problems, ...found], canPlanReads: true };
 }

@@ -1,4 +1,4 @@
-import type { ColumnType } from "../result/column.ts";
+import type { Column, ColumnType } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { UserFunctions } from "../sql/user-functions.ts";
@@ -7,6 +7,7 @@ import type { Engine, Read, StopSignal } from "./engine.ts";
 import type { ExtensionOptions, ExtensionPlace, LinkFiles, NeededExtension } from "./extensions.ts";
 import type { LargeScan } from "./large-scan.ts";
 import type { RemoteFiles } from "./remote-files.ts";
+import type { Rows } from "./rows.ts";
 
 /** Eider's own bookkeeping in one transaction: each statement may depend on the rows of the one before. */
 export interface Change {
@@ -19,6 +20,9 @@ export interface Change {
 
 /** Rows of a statement whose columns are all VARCHAR: cast other types. */
 export type TextRows = readonly (readonly (string | null)[])[];
+
+/** Puts rows of another engine into a temporary table, and closes them. Returns statements that return and drop them. */
+export type StageRows = (rows: Rows) => Promise<{ readonly query: Statement; readonly drop: Statement }>;
 
 /** A file format that the engine itself can write. */
 export type FileKind = "parquet";
@@ -95,11 +99,18 @@ export interface EmbeddedEngine extends Engine {
    * Runs statements one after the other in one transaction, which is committed when `work` resolves and rolled back when it
    * rejects. On a conflict, it retries from the beginning. Rejects with a RequestFailure, or with what `work` threw.
    */
-  change<T>(change: Change, work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>): Promise<T>;
+  change<T>(
+    change: Change,
+    work: (run: (statement: Statement) => Promise<TextRows>, stage: StageRows) => Promise<T>,
+  ): Promise<T>;
   /** Attaches a database that no other process changes. Rejects with an EngineOpenError. */
   attach(alias: string, sql: string): Promise<void>;
   /** Writes the rows of a read into a new file. Rejects with a RequestFailure; the caller then removes the file. */
   readIntoFile(read: Read, file: NewFile): Promise<FileRows>;
+  /** Writes rows of another engine into a new file, and closes them. Rejects as `readIntoFile` does. */
+  rowsIntoFile(rows: Rows, file: NewFile, signal: StopSignal): Promise<FileRows>;
+  /** A query without rows that has these columns, as this engine stores them. Throws if it cannot store them. */
+  emptyQuery(columns: readonly Column[]): Statement;
   savings(): EngineSavings;
   /** Takes no query slot. Rejects while the engine is closing. */
   memory(): Promise<EngineMemory>;

@@ -18,6 +18,7 @@ import type { Problem } from "../config/problem.ts";
 import type { MainConfig, Project } from "../config/project.ts";
 import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { EngineOpenError } from "../engines/engine.ts";
+import type { Engines } from "../engines/engines.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { quoteLiteral } from "../sql/quote.ts";
@@ -28,8 +29,7 @@ import { quoteLiteral } from "../sql/quote.ts";
  */
 export type Purpose = "serve" | "maintain" | "check";
 
-export interface CacheParts {
-  readonly engine: EmbeddedEngine;
+export interface CacheParts extends Engines {
   /** Whether a connection is open. */
   readonly isOpen: (connection: string) => boolean;
   readonly definitions: readonly CacheDefinition[];
@@ -142,7 +142,7 @@ const CLEAN_EVERY_MS = 60_000;
 async function openLakeStore(
   { catalog }: CacheStorage,
   { metadataPath, dataPath }: Extract<CacheStorage["backend"], { kind: "ducklake" }>,
-  { parts: { engine, report, isOpen } }: OpenContext,
+  { parts: { engine, engineOf, report, isOpen } }: OpenContext,
 ): Promise<OpenedStore> {
   const lake = { catalog, metadataPath, dataPath };
   await attachLake(engine, lake, afterMs);
@@ -164,6 +164,7 @@ async function openLakeStore(
     now: Date.now,
     randomId: () => crypto.randomUUID(),
     catalog,
+    engineOf,
     isOpen,
     shared,
   });
@@ -191,11 +192,12 @@ async function openFileStore(
   path: string | undefined,
   opening: OpenContext,
 ): Promise<SnapshotStore> {
-  const { engine, isOpen } = opening.parts;
+  const { engine, engineOf, isOpen } = opening.parts;
   const options = {
     now: Date.now,
     randomId: () => crypto.randomUUID(),
     catalog,
+    engineOf,
     isOpen,
     inMemory: path === undefined,
   };

@@ -174,7 +174,7 @@ async function cachesOf(
   // Caches outlive a reload. They are redefined once the new version is valid.
   return await sharedState.caches(() =>
     openProjectCaches(project, {
-      engine: sharedState.engines.engine,
+      ...sharedState.engines,
       isOpen: sharedState.connectionStatus.isOpen,
       definitions: refreshes.map(({ definition }) => definition),
       report: options.report,

@@ -8,7 +8,7 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import { verifyEndpoint } from "../endpoint/verify-endpoint.ts";
 import { functionsOf, functionsOfTemplates, recompileEndpoint } from "../endpoint/verify-functions.ts";
 import { assumeStoredTable, verifyRefresh } from "../endpoint/verify-refresh.ts";
-import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
+import type { Engine } from "../engines/engine.ts";
 import type { Engines } from "../engines/engines.ts";
 import { RequestFailure } from "../failure.ts";
 import { dialectWith } from "../sql/user-functions.ts";
@@ -84,12 +84,13 @@ export function openVerification(
   const isPlanned = (name: CacheName): boolean => planned.has(cacheKey(name));
   const isLate = (name: CacheName): boolean => late.has(cacheKey(name));
 
-  async function verifyOne(
-    refresh: CompiledRefresh,
-    planner?: TolerantPlanner<EmbeddedEngine>,
-  ): Promise<readonly Problem[]> {
+  async function verifyOne(refresh: CompiledRefresh, planner?: TolerantPlanner<Engine>): Promise<readonly Problem[]> {
     const key = cacheKey(refresh.definition.name);
-    const found = await verifyRefresh(refresh, planner?.engine ?? engine);
+    const owner = engineOf(refresh.endpoint.connections);
+    const source = planner?.engine ?? owner;
+    // The planner of the embedded engine is this engine too.
+    const embedded = owner === engine ? { ...engine, plan: source.plan } : engine;
+    const found = await verifyRefresh(refresh, { engine: embedded, source: owner === engine ? embedded : source });
     if (planner?.hasMissedTable()) late.set(key, { refresh });
     else late.delete(key);
     if (found.canPlanReads) planned.add(key);
@@ -112,13 +113,13 @@ export function openVerification(
       problems.push(...known.problems);
       if (hasErrors([...refresh.problems, ...known.problems])) continue;
       if (isOpen(endpoint) && others.every(isPlanned)) {
-        const planner = tolerateMissingTables(engine, created);
+        const planner = tolerateMissingTables(engineOf(endpoint.connections), created);
         problems.push(...(await verifyOne({ ...refresh, endpoint: known.endpoint }, planner)));
         continue;
       }
       if (await assumeStoredTable(refresh, engine)) planned.add(cacheKey(definition.name));
       else if (!isOpen(endpoint) || others.some(isLate)) late.set(cacheKey(definition.name), { refresh });
-      problems.push(...(await verifyEndpoint(known.endpoint, engine, "parse")).problems);
+      problems.push(...(await verifyEndpoint(known.endpoint, engineOf(endpoint.connections), "parse")).problems);
     }
     return problems;
   }
@@ -179,12 +180,18 @@ export function openVerification(
       const dialects = await openDialects([...compiled, ...refreshes], engines, isOpen);
       const problems = [...(await verifyCaches(dialects))];
       // Before the first one: a table that changes meanwhile counts as changed for all.
-      const isCurrent = engine.watchSchema();
+      const watches = new Map<Engine, () => boolean>();
+      for (const { endpoint } of compiled) {
+        const owner = engineOf(endpoint.connections);
+        if (!watches.has(owner)) watches.set(owner, owner.watchSchema());
+      }
       const results: VerificationResult[] = [];
       let next = 0;
       const work = async (): Promise<void> => {
         for (let index = next++; index < compiled.length; index = next++) {
-          results[index] = await verifyCompiled(compiled[index] as CompiledEndpoint, dialects, isCurrent);
+          const each = compiled[index] as CompiledEndpoint;
+          const isCurrent = watches.get(engineOf(each.endpoint.connections)) ?? (() => false);
+          results[index] = await verifyCompiled(each, dialects, isCurrent);
         }
       };
       await Promise.all(Array.from({ length: VERIFIED_AT_ONCE }, work));

@@ -30,7 +30,7 @@ import { openPlanner } from "./plan/plan.ts";
 import { openQueryHints } from "./read/query-hints.ts";
 import { readRows } from "./read/read.ts";
 import { openReadAhead } from "./read/read-ahead.ts";
-import { readIntoFile } from "./read/read-into-file.ts";
+import { readIntoFile, rowsIntoFile } from "./read/read-into-file.ts";
 import { sharedReader } from "./read/read-shared.ts";
 import { openSharedReads } from "./read/shared-reads.ts";
 import { openTotalCache } from "./read/total-cache.ts";
@@ -47,6 +47,7 @@ import { runChange } from "./write/change.ts";
 import { openInsertGroups } from "./write/insert-groups.ts";
 import { runOnce } from "./write/run-once.ts";
 import { findCountProblem } from "./write/run-server-call.ts";
+import { emptyQuery } from "./write/stored-types.ts";
 import { runWrite } from "./write/write.ts";
 import { openWriteRecords, upgradeRecords } from "./write/write-records.ts";
 import { openWriteSerializer } from "./write/write-serializer.ts";
@@ -276,6 +277,13 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
       }),
     explain: (query) =>
       inSession(query, query.analyze ? "write" : "read", (session) => explain(query, { session, databases, mask })),
+    rowsIntoFile: (rows, file, signal) =>
+      inSession({ connections: [], signal }, "read", async (session) => {
+        const written = await rowsIntoFile(rows, file, session);
+        await session.end();
+        return written;
+      }),
+    emptyQuery: (columns) => ({ sql: emptyQuery(columns), values: [] }),
     activity: () => ({ running: slots.running(), waiting: slots.waiting() + insertGroups.waiting() }),
     savings: () => ({ shared: sharedReads.sharedCount(), knownTotals: totals.hits() }),
     memory: () => memoryOf(planner.inspect),

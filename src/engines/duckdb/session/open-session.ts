@@ -6,6 +6,7 @@ import type { SlotRequest } from "../../queue/queue-groups.ts";
 import type { Slots } from "../../queue/slots.ts";
 import { resultColumns } from "../load/logical-type.ts";
 import { isDurable, isOutOfMemory } from "../messages.ts";
+import { appendRows } from "../write/append-rows.ts";
 import { bindValues, hasLongValues } from "./bind-values.ts";
 import { closeStream, hasRows } from "./close-stream.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
@@ -247,6 +248,7 @@ function sessionOver(connection: PooledConnection, options: SessionOptions): Ses
       }
       return ending;
     },
+    append: (table, rows) => appendRows(native, table, rows),
     hasEnded: () => hasEnded,
     lastStatement: () => last,
   };
