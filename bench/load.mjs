@@ -258,6 +258,10 @@ const START_ENV = { PATH: process.env.PATH, HOME: process.env.HOME };
 export const timeStart = (folder, path, tree = root) =>
   timeUntilResponse(() => startEider(folder, tree, START_ENV), path);
 
+/** The same for `eider dev` with a data file. */
+export const timeDev = (file, path) =>
+  timeUntilResponse(() => start([join(root, "bin/eider.cjs"), "dev", "--port", "0", file], { env: START_ENV }), path);
+
 /** The same for Node.js with DuckDB and one statement. */
 export const timeBareStart = () =>
   timeUntilResponse(() => start([join(root, "bench/peers/bare-start.mjs")], { env: START_ENV }), "/");

@@ -97,6 +97,12 @@ export function failureResponse(failure: Failure): FailureResponse {
       const state = openingText(failure);
       return unavailableResponse(`connection ${state}`, `The data source ${state}; try again later`);
     }
+    case "database-in-use":
+      return errorResponse(
+        503,
+        "Service Unavailable: another process has the database open; only it can change the data",
+        "Another process has the database open, and only it can change the data; nothing was changed. Call that service instead",
+      );
     case "overloaded":
       return unavailableResponse(
         "too many requests are waiting",

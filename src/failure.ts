@@ -51,6 +51,8 @@ export type Failure =
   | { readonly kind: "connection-down"; readonly connection: string }
   /** The call waited for the `init` of a connection, which has been running for `ms` milliseconds. */
   | { readonly kind: "connection-opening"; readonly connection: string; readonly ms: number }
+  /** A write, while a database file is a copy because another process has locked it. */
+  | { readonly kind: "database-in-use" }
   | { readonly kind: "overloaded" }
   | { readonly kind: "draining" }
   /** The client disconnected or cancelled the call. */

@@ -10,6 +10,7 @@ export function processRuntime(): Runtime {
     env: process.env,
     stdout: outputOf(process.stdout),
     stderr: outputOf(process.stderr),
+    writeBytes: (bytes) => new Promise((resolve) => process.stdout.write(bytes, (error) => resolve(error == null))),
     stdin: () => inputOf(process.stdin),
     now: () => new Date(),
     temporary: tmpdir(),

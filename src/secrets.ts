@@ -1,7 +1,7 @@
 /** Replaces a secret. */
 const MASK = "***";
 
-/** Shorter values from the environment, such as `1` or `EU`, are not masked: messages would become unreadable. */
+/** Shorter values are not masked. Values from the environment may be as short as `1`, and messages would become unreadable. */
 const SHORTEST_SECRET = 4;
 
 const NAMES =
@@ -9,8 +9,8 @@ const NAMES =
 const CREDENTIAL_NAME = new RegExp(NAMES, "i");
 
 /**
- * `password=x`, `SECRET 'x'`, `"token": "x"`, as in connection strings, SQL and JSON. Repetitions are bounded, so that
- * matching takes linear time.
+ * The name and the value of a credential in connection strings, SQL and JSON: `password=x`, `SECRET 'x'`, `"token": "x"`.
+ * Repetitions between the two are bounded, so that matching takes linear time.
  */
 const credential = (value: string): RegExp =>
   new RegExp(`((?:${NAMES})[\\w-]{0,40}["']?(?:\\s{0,20}(?:=>|:=|[=:])\\s{0,20}|\\s{1,20}(?=')))(${value})`, "gi");
@@ -35,15 +35,15 @@ export function credentialsIn(text: string): readonly string[] {
   return [...new Set([...named, ...escaped, ...inUrls])];
 }
 
-/** Makes a string safe to show: masks secrets in every form in which other programs quote them. */
+/** Replaces every secret in a text by `***`, even if it is quoted, escaped or encoded. */
 export type Mask = (text: string) => string;
 
-/** Masks only these secrets. */
+/** Masks the given secrets, and credentials inside them, such as the password in a connection string. */
 export function maskOf(secrets: readonly string[]): Mask {
   const forms = new Set(secrets.flatMap((secret) => [secret, ...credentialsIn(secret)]).flatMap(formsOf));
   const maskable = [...forms].filter(({ length }) => length >= SHORTEST_SECRET);
   if (maskable.length === 0) return (text) => text;
-  // Longest first, because one may contain another.
+  // Longest first, because one secret may contain another.
   const pattern = maskable
     .sort((a, b) => b.length - a.length)
     .map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"))
@@ -52,7 +52,7 @@ export function maskOf(secrets: readonly string[]): Mask {
   return (text) => text.replace(known, MASK);
 }
 
-/** Like `maskOf`, but also masks what looks like a credential. For messages from databases and other programs. */
+/** Like `maskOf`, but also masks everything that looks like a credential. For messages from databases and other programs. */
 export function messageMask(secrets: readonly string[]): Mask {
   const known = maskOf(secrets);
   return (message) =>
@@ -63,12 +63,13 @@ export function messageMask(secrets: readonly string[]): Mask {
       .replace(URL_LIKE, maskPassword);
 }
 
-/** `hunter2` in `postgres://me:hunter2@db/x`, even if it contains characters that should have been encoded. */
+/** The password in a URL: `hunter2` in `postgres://me:hunter2@db/x`. It may contain characters that should have been encoded. */
 function passwordIn(url: string): string | undefined {
-  const host = url.lastIndexOf("@");
-  const user = url.indexOf("://") + 3;
-  const colon = url.indexOf(":", user);
-  return colon < 0 || colon >= host || url.slice(user, colon).includes("/") ? undefined : url.slice(colon + 1, host);
+  const userStart = url.indexOf("://") + 3;
+  const colon = url.indexOf(":", userStart);
+  const passwordEnd = url.lastIndexOf("@");
+  if (colon < 0 || colon >= passwordEnd || url.slice(userStart, colon).includes("/")) return undefined;
+  return url.slice(colon + 1, passwordEnd);
 }
 
 function maskPassword(url: string): string {
@@ -81,7 +82,10 @@ export function redactUrl(url: string): string {
   return url.replace(/^([a-z][\w+.-]*:\/\/)[^/?#]*@/i, "$1").replace(/[?#].*$/s, `?${MASK}`);
 }
 
-/** Unchanged, word by word (libpq quotes only one word of a password with spaces), escaped, encoded and decoded. */
+/**
+ * The forms in which a secret may appear in a message: whole or as single words (libpq quotes only one word of a password with
+ * spaces), unchanged, decoded, encoded or escaped.
+ */
 function formsOf(secret: string): readonly string[] {
   const words = secret.split(/\s+/);
   return [secret, decodePercent(secret), ...words].flatMap((text) => [

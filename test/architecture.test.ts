@@ -122,10 +122,10 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   // `run.ts` reads the version of the package.
   [
     /^node:fs(\/promises)?$/,
-    /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|client\/client-files\.ts$|docs\/page-assets\.ts$|audit\/|http\/tls\.ts$)/,
+    /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|client\/client-files\.ts$|testing\/snapshots\.ts$|docs\/page-assets\.ts$|audit\/|http\/tls\.ts$|scaffold\/(data-file|write-files)\.ts$)/,
   ],
   [/^node:timers\/promises$/, /^src\/serving\//],
-  [/^node:path$/, /^src\/(cache|cli|client|config|serving|spool)\//],
+  [/^node:path$/, /^src\/(cache|cli|client|config|scaffold|serving|spool|testing)\//],
   [/^node:buffer$/, /^src\/http\//],
   [/^node:crypto$/, /^src\/((auth|http|rate-limit|rest\/response)\/|calls\/idempotency\.ts$)/],
   [/^jose$/, /^src\/auth\//],
@@ -133,6 +133,7 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   [/^@opentelemetry\//, /^src\/tracing\//],
   [/^@aws-sdk\//, /^src\/auth\/secret-reader\.ts$/],
   [/^(rate-limiter-flexible|ioredis)$/, /^src\/rate-limit\//],
+  [/^pg$/, /^src\/engines\/postgres\//],
   [/^node:zlib$/, /^src\/(rest\/response|formats\/arrow)\//],
   [/^(lz4-napi|@bokuweb\/zstd-wasm)$/, /^src\/formats\/arrow\//],
   [/^chokidar$/, /^src\/serving\/watch-files\.ts$/],
@@ -175,6 +176,17 @@ const tellingNames: Rule = (file, text) => [
 
 const nothingLeftForLater: Rule = (file, text) =>
   [...text.matchAll(/\b(?:TO[D]O|FIX[M]E|XX[X])\b/g)].map(([word]) => `${file}: ${word}`);
+
+/** Benchmarks import from `dist/`, where the compiler does not check what they import. */
+const benchmarkImports: Rule = (file, text) =>
+  [...text.matchAll(/\{([^{}]+)\} (?:from |= await import\()"\.\.\/dist\/([\w/-]+)\.js"/g)].flatMap(
+    ([, names = "", path = ""]) => {
+      const source = existsSync(join(root, `src/${path}.ts`)) ? read(`src/${path}.ts`) : "";
+      const exported = new Set([...source.matchAll(/^export (?:async )?\w+\*? (\w+)/gm)].map(([, name]) => name));
+      const imported = names.split(",").map((name) => name.trim().split(" as ")[0] ?? "");
+      return imported.filter((name) => !exported.has(name)).map((name) => `${file} -> ${path}: ${name}`);
+    },
+  );
 
 /** Words that readers stumble over, statements that are no longer true, and documents that are not in this repository. */
 const retired = new RegExp(
@@ -234,6 +246,7 @@ describe("the tree keeps its rules", () => {
     ["no file is long", shortFiles, [...sources, ...tests.filter((file) => !isTest(file)), ...scripts]],
     ["names say what something is for", tellingNames, [...sources, ...tests, ...scripts]],
     ["nothing is left for later", nothingLeftForLater, [...sources, ...tests, ...scripts]],
+    ["benchmarks import what exists", benchmarkImports, filesBelow("bench", /\.mjs$/)],
     ["every test runs, or says why not", everyTestRuns, tests],
     ["no test depends on how fast the machine is", noUpperTimeLimit, tests.filter(isTest)],
     [
@@ -302,6 +315,12 @@ describe("the rules find what breaks them", () => {
     ["a manager", tellingNames, "src/x.ts", made("class Cache", "Manager {}")],
     ["a base", tellingNames, "src/x.ts", made("interface Base", "Engine {}")],
     ["work left over", nothingLeftForLater, "src/x.ts", made("// TO", "DO: more")],
+    [
+      "a benchmark of what is gone",
+      benchmarkImports,
+      "bench/x.mjs",
+      'import { afterMs, gone } from "../dist/cache/schedule.js";\n',
+    ],
     ["a retired word", plainWords, "docs/x.md", made("Wh", "oever calls it gets rows.")],
     ["a document from outside", plainWords, "src/x.ts", made("// Sp", "ec 4.2")],
     ["a statement of the past", plainWords, "docs/x.md", made("not act", "ive yet")],

@@ -11,6 +11,7 @@ import { formatProblem } from "../src/config/problem.ts";
 import { connection, ownKeys } from "../src/config/schema/connections.ts";
 import { endpointSchema } from "../src/config/schema/endpoint.ts";
 import { mainSchema } from "../src/config/schema/main.ts";
+import { testFileSchema } from "../src/config/schema/test-file.ts";
 import { connectionTypes } from "../src/engines/duckdb/connections/index.ts";
 import { duckdbDialect } from "../src/engines/duckdb/dialect.ts";
 import type { Failure } from "../src/failure.ts";
@@ -113,6 +114,7 @@ describe("keys", () => {
 
   test.each([
     ["docs/configuration.md", main.filter(({ path }) => !/^mcp\.auth\.(?!methods)/.test(path))],
+    ["docs/testing.md", keysOf(testFileSchema as unknown as Schema, "")],
     ["docs/endpoints.md", inEndpoint.filter(({ path }) => !/^(auth|rate-limit)\./.test(path))],
   ])("%s has every key, and no other", (page, keys) => {
     expect(sorted(firstCodes(page, "Key"))).toEqual(sorted(keys.map(({ path }) => path)));
@@ -230,6 +232,7 @@ describe("HTTP", () => {
     internal: { kind: "internal" },
     "connection-down": { kind: "connection-down", connection: "crm" },
     "connection-opening": { kind: "connection-opening", connection: "crm", ms: 12_345 },
+    "database-in-use": { kind: "database-in-use" },
     "provider-down": { kind: "provider-down" },
     overloaded: { kind: "overloaded" },
     draining: { kind: "draining" },
@@ -383,6 +386,14 @@ describe("pages", () => {
     const linked = linksOf(read("docs/README.md")).map((link) => join("docs", link.split("#")[0] ?? ""));
     const own = pages.filter((page) => /^docs\/(?!README)[^/]+$/.test(page));
     expect(own.filter((page) => !linked.includes(page))).toEqual([]);
+  });
+
+  test("every decision has a number of its own, which is in its title", () => {
+    const decisions = readdirSync(join(root, "docs/decisions"));
+    expect(new Set(decisions.map((file) => file.slice(0, 4))).size).toBe(decisions.length);
+    expect(decisions.filter((file) => !read(`docs/decisions/${file}`).startsWith(`# ${file.slice(0, 4)}: `))).toEqual(
+      [],
+    );
   });
 
   const examples = pages.flatMap((page) =>

@@ -1,8 +1,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { runCommandLine } from "../src/cli/run.ts";
 import type { Endpoint } from "../src/endpoint/endpoint.ts";
 import { basicHeader, readmeUsers } from "./readme-users.ts";
+import { testRuntime } from "./runtime.ts";
 import { serveFolder } from "./serve-folder.ts";
 
 const root = join(import.meta.dirname, "..", "examples");
@@ -12,6 +14,18 @@ const pathOf = (endpoint: Endpoint): string =>
   `/${(endpoint.route?.segments ?? []).map((segment) => (segment.kind === "text" ? segment.text : "1")).join("/")}`;
 
 describe.each(readdirSync(root))("examples/%s", (name) => {
+  test("passes its own tests, which cover it whole", async () => {
+    // A new snapshot would be written into the repository.
+    const runtime = testRuntime({ cwd: join(root, name), env: { CI: "true" } });
+    const code = await runCommandLine(["test", "--coverage-min", "100"], runtime);
+    expect([runtime.stderrText(), runtime.stdoutText()]).toEqual([
+      "",
+      expect.stringMatching(/\n[1-9]\d* passed, 0 failed\n$/),
+    ]);
+    expect(runtime.stdoutText()).not.toContain("hint:");
+    expect(code).toBe(0);
+  });
+
   test("loads without problems, and every endpoint answers with its defaults", async () => {
     await using example = await serveFolder(join(root, name));
     expect(example.problems).toEqual([]);

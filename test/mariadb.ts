@@ -71,7 +71,9 @@ async function startMariaDb(): Promise<TestMariaDb> {
 
   async function restart(): Promise<void> {
     const options = [`--port=${port}`, "--bind-address=127.0.0.1", `--socket=${join(folder, "socket")}`];
-    const args = ["--no-defaults", ...dataOptions, ...options, `--pid-file=${join(folder, "pid")}`];
+    // A server that starts deletes the temporary files of others in the same folder.
+    const files = [`--pid-file=${join(folder, "pid")}`, `--tmpdir=${folder}`];
+    const args = ["--no-defaults", ...dataOptions, ...options, ...files];
     const started = spawn("mariadbd", args, { stdio: ["ignore", "pipe", "pipe"] });
     child = started;
     let output = "";

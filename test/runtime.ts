@@ -12,13 +12,17 @@ export function testRuntime(options: {
   readonly env?: Record<string, string>;
   readonly stdin?: Pick<Input, "isTerminal" | "read">;
 }): TestRuntime {
-  const out: string[] = [];
+  const out: (string | Uint8Array)[] = [];
   const err: string[] = [];
   return {
     cwd: options.cwd,
     env: options.env ?? {},
     stdout: { isTerminal: false, write: (text) => out.push(text) },
     stderr: { isTerminal: false, write: (text) => err.push(text) },
+    async writeBytes(bytes) {
+      out.push(Buffer.from(bytes));
+      return true;
+    },
     stdin: () => ({ ...emptyInput, ...options.stdin }),
     now: () => new Date(0),
     ...testSelf,
@@ -27,7 +31,7 @@ export function testRuntime(options: {
     kill() {
       throw new Error("killed");
     },
-    stdoutText: () => out.join(""),
+    stdoutText: () => Buffer.concat(out.map((each) => Buffer.from(each))).toString(),
     stderrText: () => err.join(""),
   };
 }

@@ -35,7 +35,7 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
     overrides: { port: 0 },
     temporaryFiles: testSelf,
   });
-  const metrics = loaded.project && (await openMetricsOf(loaded.project.main, now, false));
+  const metrics = loaded.project && (await openMetricsOf(loaded.project.main, { now, isDev: false }));
   if (metrics !== undefined) hear(metrics.onEvent);
   const opening = { report, connect: true, ...testSelf, env, purpose: "serve" } as const;
   const opened = loaded.project && (await openService(loaded.project, opening));

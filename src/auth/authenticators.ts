@@ -1,4 +1,4 @@
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import type { Report } from "../events.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { inlineUsers, openBasic, type UsersWithCost } from "./basic.ts";
@@ -40,7 +40,7 @@ interface Shared {
 }
 
 export interface AuthenticatorOptions {
-  readonly engine: Engine;
+  readonly engine: EmbeddedEngine;
   readonly report: Report;
   readonly now: () => number;
   readonly fetch: typeof globalThis.fetch;

@@ -1,4 +1,5 @@
-import type { Engine, StopSignal } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
+import type { StopSignal } from "../engines/engine.ts";
 import type { Rows } from "../engines/rows.ts";
 import { errorMessage } from "../error-message.ts";
 import { RequestFailure } from "../failure.ts";
@@ -17,7 +18,7 @@ export interface SecretTable {
 }
 
 export interface SecretTableOptions {
-  readonly engine: Engine;
+  readonly engine: EmbeddedEngine;
   readonly signal: StopSignal;
 }
 

@@ -1,4 +1,4 @@
-import type { ConnectionDefinition, Engine } from "../engines/engine.ts";
+import type { ConnectionDefinition, EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { openStop, type Stop } from "../engines/stop.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
@@ -26,7 +26,7 @@ export type Every = (ms: number, work: () => Promise<void>) => () => void;
 
 export interface SecretUsersOptions {
   /** Its connections must include the `initConnection` of this block. */
-  readonly engine: Engine;
+  readonly engine: EmbeddedEngine;
   readonly env: Environment;
   readonly report: Report;
   readonly every?: Every;
@@ -141,7 +141,7 @@ function startRefreshing({ config, table, reader, first, report, every, stop }: 
   };
 }
 
-async function runInit(config: SecretUsers, engine: Engine): Promise<void> {
+async function runInit(config: SecretUsers, engine: EmbeddedEngine): Promise<void> {
   const connection = initConnection(config);
   if (connection === undefined) return;
   try {

@@ -1,4 +1,4 @@
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { errorMessage } from "../error-message.ts";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.ts";
 import { statement, textValue } from "../sql/statement.ts";
@@ -10,7 +10,7 @@ const MARKER_TABLE = { duckdb: "audit.layout", ducklake: "main.ducklake_metadata
 
 /** Why a path cannot be used for a cache: something else is there. Undefined if it can. Changes no file. */
 export async function unusablePathMessage(
-  engine: Engine,
+  engine: EmbeddedEngine,
   path: string,
   backend: keyof typeof MARKER_TABLE,
 ): Promise<string | undefined> {
@@ -32,7 +32,11 @@ const TABLES = "SELECT schema_name, table_name FROM duckdb_tables() WHERE databa
 const VIEWS = "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = $1 AND NOT internal";
 
 /** Undefined if the database is empty or a cache, or if it cannot be opened for any other reason, which opening it later reports. */
-async function foreignDatabaseMessage(engine: Engine, path: string, markerTable: string): Promise<string | undefined> {
+async function foreignDatabaseMessage(
+  engine: EmbeddedEngine,
+  path: string,
+  markerTable: string,
+): Promise<string | undefined> {
   const probe = quoteIdentifier(PROBE);
   try {
     await engine.attach(PROBE, `ATTACH ${quoteLiteral(path)} AS ${probe} (READ_ONLY, TYPE duckdb)`);

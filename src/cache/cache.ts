@@ -15,9 +15,9 @@ export function cacheKey({ schema, table }: CacheName): string {
 export type CacheMode =
   /** Rebuilds all rows. */
   | { readonly kind: "full" }
-  /** Adds rows beyond the largest cached cursor value. */
+  /** Adds new rows, from the largest cached cursor value on. */
   | ({ readonly kind: "append" } & Cursor)
-  /** Adds the rows of the query; a row whose key is already cached replaces the old one. */
+  /** Adds the rows of the query. Each replaces the cached row with the same key. */
   | ({ readonly kind: "merge"; readonly primaryKey: readonly string[] } & Cursor);
 
 export interface Retention {
@@ -26,17 +26,21 @@ export interface Retention {
   readonly maxAgeMs: number | undefined;
 }
 
-/** The variables of a refresh template. Those of the previous snapshot are undefined on the first fill. */
+/** The variables of a refresh template that change with each refresh. Those named `previous...` are undefined on the first. */
 export interface RefreshVariables {
   readonly snapshotId: number;
   readonly snapshotTimestamp: string;
   readonly previousSnapshotId: number | undefined;
-  /** The largest cached cursor value, as DuckDB formats it. */
+  /** Despite its name, the largest cached cursor value, as DuckDB formats it. Undefined also without a cursor. */
   readonly previousSnapshotTimestamp: string | undefined;
 }
 
-/** The statements of a refresh, in order. `select`: the last one selects the rows. `own`: they change the table of the cache. */
+/** The statements of a refresh, in order. */
 export interface RefreshStatements {
+  /**
+   * `select`: the last statement selects the rows, which Eider stores in a new table. `own`: the template changes the
+   * cache's own table itself. Stored with each snapshot (`definitionText`), so a new name would make snapshots outdated.
+   */
   readonly kind: "select" | "own";
   readonly statements: readonly Statement[];
 }
@@ -52,17 +56,20 @@ export interface CacheDefinition {
   readonly scheduleMs: number | undefined;
   /** Other caches whose tables the refresh reads. */
   readonly reads?: readonly CacheName[];
-  /** Called for each refresh: the query may depend on the last cursor value. */
+  /** Called for each refresh, because the query may depend on the largest cursor value. */
   readonly render: (variables: RefreshVariables) => RefreshStatements;
 }
 
-/** A complete copy of the rows at one point in time. Its table never changes, unless the template itself changes it. */
+/**
+ * A complete copy of the rows at one point in time. Each snapshot has a table of its own, which never changes. The exception is
+ * a refresh template that changes the cache's table itself (`own`): its snapshots share that table.
+ */
 export interface Snapshot {
   readonly name: CacheName;
   readonly id: number;
   /** Globally unique, for ETags. */
   readonly uid: string;
-  /** The table that holds it, in the schema of its cache: a plain identifier. */
+  /** The unquoted name of the table that holds its rows, in the schema of its cache. */
   readonly physicalTable: string;
   readonly createdAtMs: number;
   readonly rows: number;

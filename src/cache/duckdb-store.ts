@@ -1,9 +1,11 @@
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
+import type { Engines } from "../engines/engines.ts";
 import { RequestFailure } from "../failure.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
 import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheName, Snapshot } from "./cache.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
+import { withRowsOf } from "./staged-query.ts";
 import { measureTable } from "./store-bytes.ts";
 import { isAuditTable, openLayout } from "./store-layout.ts";
 import { clearLeftovers } from "./store-leftovers.ts";
@@ -31,6 +33,8 @@ export interface SnapshotStoreOptions {
   readonly randomId: () => string;
   /** The name under which the cache database is attached. */
   readonly catalog?: string;
+  /** The engine that runs the queries of these connections. By default, the one that holds the store. */
+  readonly engineOf?: Engines["engineOf"];
   /** Whether a connection is open. `outdated` compares the columns of a cache only if all connections of its query are open. By default, all count as open. */
   readonly isOpen?: (connection: string) => boolean;
   /** Whether the database is in memory, and so is lost when the process ends. */
@@ -49,11 +53,12 @@ const KEPT_RECORDS = 10_000;
 const RECORDS_BETWEEN_DELETIONS = 1_000;
 
 /** Stores snapshots as tables of an attached database. Rejects with a ForeignCacheError if that is not a cache, or one of another version of Eider. */
-export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOptions): Promise<SnapshotStore> {
+export async function openSnapshotStore(engine: EmbeddedEngine, options: SnapshotStoreOptions): Promise<SnapshotStore> {
   const { now, randomId, catalog = "cache", isOpen = () => true, inMemory = false, shared } = options;
+  const { engineOf = () => engine } = options;
   await openLayout(engine, catalog);
   if (shared === undefined) await clearLeftovers(engine, catalog).catch(() => {});
-  const refreshCache = openRefresher(engine, { now, randomId, catalog, fence: shared?.fence });
+  const refreshCache = openRefresher(engine, { now, randomId, catalog, engineOf, fence: shared?.fence });
   const storage = await storageOf(engine, catalog);
   const reclaimSpace = openSpaceReclaimer(engine, catalog, storage);
   const schemas = new Map<string, Promise<unknown>>();
@@ -91,7 +96,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   return {
     load: () => inReadTransaction(engine, (run) => allSnapshots(run, catalog)),
 
-    outdated: (definitions) => outdatedCaches(engine, { catalog, definitions, isOpen }),
+    outdated: (definitions) => outdatedCaches(engine, { catalog, definitions, isOpen, engineOf }),
 
     marks: inMemory ? undefined : openStoredMarks(engine, { catalog, now, randomId }),
 
@@ -108,14 +113,19 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
       const physicalTable = resultTable(name, randomId);
       const target = tableIn(catalog, name.schema, physicalTable);
       const createdAtMs = now();
-      const size = await engine.change({ connections, touches: [physicalTable], signal }, async (run) => {
+      const owner = engineOf(connections);
+      const source = owner === engine ? undefined : owner;
+      const local = source === undefined ? connections : [];
+      const size = await engine.change({ connections: local, touches: [physicalTable], signal }, async (run, stage) => {
         const filling = {
           mode: { kind: "full" },
           target,
           stage: quoteIdentifier(physicalTable),
           base: undefined,
         } as const;
-        await fillTable(run, storage === "ducklake" ? statements.map(withoutParallelWrites) : statements, filling);
+        await withRowsOf({ connections, statements, signal }, { source, run, stage }, (found) =>
+          fillTable(run, storage === "ducklake" ? found.map(withoutParallelWrites) : found, filling),
+        );
         return await measureTable(run, target);
       });
       return { name, id: 1, uid: randomId(), physicalTable, createdAtMs, ...size };

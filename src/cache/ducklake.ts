@@ -1,4 +1,5 @@
-import { type Engine, EngineOpenError } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
+import { EngineOpenError } from "../engines/engine.ts";
 import { errorMessage } from "../error-message.ts";
 import { messageMask } from "../secrets.ts";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.ts";
@@ -76,7 +77,7 @@ const CREATED_CONCURRENTLY =
   /Failed to initialize DuckLake[\s\S]*(?:duplicate key|already exists|could not serialize|locked)/i;
 
 /** Attaches the catalog, and creates it if missing. Rejects with an EngineOpenError that holds no secret. */
-export async function attachLake(engine: Engine, lake: Lake, after: After): Promise<void> {
+export async function attachLake(engine: EmbeddedEngine, lake: Lake, after: After): Promise<void> {
   const sql = attachSql(lake);
   for (let tries = 1; ; tries++) {
     try {
@@ -108,7 +109,7 @@ function maskedMessage(error: unknown, { metadataPath }: Lake): string {
 }
 
 /** Stores rows of audit tables in the catalog's database: each would need a file of its own otherwise. */
-async function keepRecordsInline(engine: Engine, catalog: string): Promise<void> {
+async function keepRecordsInline(engine: EmbeddedEngine, catalog: string): Promise<void> {
   const options = `ducklake_options(${quoteLiteral(catalog)})`;
   await inTransaction(engine, ["audit"], async (run) => {
     await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.audit`));

@@ -1,4 +1,4 @@
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import type { Report } from "../events.ts";
 import { quoteLiteral } from "../sql/quote.ts";
 import { statement } from "../sql/statement.ts";
@@ -17,7 +17,7 @@ export interface LakeUpkeep {
 }
 
 export interface UpkeepOptions {
-  readonly engine: Engine;
+  readonly engine: EmbeddedEngine;
   readonly lake: Lake;
   /** Monotonic milliseconds. */
   readonly now: () => number;

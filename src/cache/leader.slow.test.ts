@@ -4,7 +4,7 @@ import { failureOf, type TestEngine } from "../../test/suites/duckdb-engine.ts";
 import { fileLake, postgresLake, testWithLake, testWithPostgresLake } from "../../test/suites/lake.ts";
 import { type FakeClock, fakeClock, runPendingWork } from "../../test/turned-clock.ts";
 import { until } from "../../test/until.ts";
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { NEVER_STOPPED } from "../engines/stop.ts";
 import type { ServiceEvent } from "../events.ts";
 import { type Statement, statement } from "../sql/statement.ts";
@@ -27,10 +27,10 @@ interface Stage {
   working: number;
 }
 
-async function contend(engine: Engine, id: string, stage: Stage): Promise<Contender> {
+async function contend(engine: EmbeddedEngine, id: string, stage: Stage): Promise<Contender> {
   const events: ServiceEvent[] = [];
   const changes: boolean[] = [];
-  const counted: Engine = {
+  const counted: EmbeddedEngine = {
     ...engine,
     change: (change, work) => {
       stage.working++;

@@ -1,4 +1,4 @@
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { logMessage, RequestFailure } from "../failure.ts";
@@ -21,7 +21,7 @@ export interface Leadership {
 }
 
 export interface LeadershipOptions {
-  readonly engine: Engine;
+  readonly engine: EmbeddedEngine;
   /** The catalog, a DuckLake. It has a schema `audit`. */
   readonly catalog: string;
   /** A UUID of this process. */

@@ -4,38 +4,40 @@ import type { Lease } from "./caches.ts";
 import { asFailure, reasonOf } from "./refresh-failure.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 
-/** A snapshot and how many readers it has. */
+/** A snapshot, and how many readers use it. */
 export interface HeldSnapshot {
   readonly snapshot: Snapshot;
   readonly sizeTracker: SizeTracker | undefined;
   leases: number;
-  /** It gets no new readers, and is dropped after its last lease. */
+  /** Whether it is to be dropped as soon as its last lease is released. It gets no new leases. */
   isRetired: boolean;
 }
 
 /** Tracks the total size of snapshots. */
 export interface SizeTracker {
-  /** The last lease was released, and the snapshot stays. */
+  /** Called when the last lease of a snapshot is released, and the snapshot stays. */
   onIdle(): void;
-  /** The snapshot is dropped. */
-  onDropped(snapshot: Snapshot): void;
+  /** Called when a retired snapshot has no more readers. It is about to be dropped. */
+  onRetired(snapshot: Snapshot): void;
 }
 
-/** Counts the readers of snapshots, so that none is dropped while it is read. */
+/** Counts the readers of snapshots, so that no snapshot is dropped while it is read. */
 export interface Leases {
-  hold(snapshot: Snapshot, sizeTracker?: SizeTracker): HeldSnapshot;
+  /** Starts counting the readers of a snapshot. */
+  track(snapshot: Snapshot, sizeTracker?: SizeTracker): HeldSnapshot;
   lease(held: HeldSnapshot, state: Lease["state"], isCurrent: () => boolean): Lease;
   /** Drops a snapshot as soon as it has no readers. */
   retire(held: HeldSnapshot): void;
-  /** Retries failed drops; resolves when every snapshot that can be dropped is. */
+  /** Retries failed drops. Resolves when all retired snapshots without readers are dropped, or have failed again. */
   flush(): Promise<void>;
   /** How many snapshots have been dropped since startup. */
   droppedCount(): number;
-  /** Stops dropping; resolves when the last drop is over. */
+  /** Waits for drops in progress. No more are started. */
   close(): Promise<void>;
 }
 
 export function openLeases({ store, report }: { readonly store: SnapshotStore; readonly report: Report }): Leases {
+  /** Retired snapshots without readers. */
   let waiting: Snapshot[] = [];
   let dropping: Promise<void> | undefined;
   let droppedCount = 0;
@@ -74,25 +76,25 @@ export function openLeases({ store, report }: { readonly store: SnapshotStore; r
     dropping = undefined;
   }
 
-  function dropNow(): void {
+  function startDropping(): void {
     if (waiting.length > 0 && !isClosed) dropping ??= dropWaiting();
   }
 
-  function drop({ snapshot, sizeTracker }: HeldSnapshot): void {
-    sizeTracker?.onDropped(snapshot);
+  function enqueueDrop({ snapshot, sizeTracker }: HeldSnapshot): void {
+    sizeTracker?.onRetired(snapshot);
     waiting.push(snapshot);
-    dropNow();
+    startDropping();
   }
 
   function release(held: HeldSnapshot): void {
     held.leases--;
     if (held.leases > 0) return;
-    if (held.isRetired) drop(held);
+    if (held.isRetired) enqueueDrop(held);
     else held.sizeTracker?.onIdle();
   }
 
   return {
-    hold: (snapshot, sizeTracker) => ({ snapshot, sizeTracker, leases: 0, isRetired: false }),
+    track: (snapshot, sizeTracker) => ({ snapshot, sizeTracker, leases: 0, isRetired: false }),
     lease(held, state, isCurrent) {
       held.leases++;
       let isReleased = false;
@@ -110,10 +112,10 @@ export function openLeases({ store, report }: { readonly store: SnapshotStore; r
     retire(held) {
       if (held.isRetired) return;
       held.isRetired = true;
-      if (held.leases === 0) drop(held);
+      if (held.leases === 0) enqueueDrop(held);
     },
     async flush() {
-      dropNow();
+      startDropping();
       await dropping;
     },
     droppedCount: () => droppedCount,

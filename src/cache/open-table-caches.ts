@@ -112,7 +112,7 @@ export function openTableCaches(
     if (current?.snapshot.uid === snapshot.uid) return;
     // A template that changes its own table has overwritten the previous snapshot.
     if (current !== undefined && current.snapshot.physicalTable !== snapshot.physicalTable) cache.older.push(current);
-    cache.current = leases.hold(snapshot);
+    cache.current = leases.track(snapshot);
   }
 
   function onMade(cache: TableCache, snapshot: Snapshot, attempt: Attempt): void {

@@ -70,7 +70,7 @@ export function openResultCaches(
   let totalInputBytes = 0;
   const sizeTracker: SizeTracker = {
     onIdle: evict,
-    onDropped(snapshot) {
+    onRetired(snapshot) {
       bytes -= bytesOf(snapshot);
     },
   };
@@ -160,7 +160,7 @@ export function openResultCaches(
     const isKept = bytesOf(snapshot) <= maxBytes && entry.inputBytes <= LARGEST_INPUT_BYTES;
     if (isKept) bytes += bytesOf(snapshot);
     if (entry.held !== undefined) leases.retire(entry.held);
-    entry.held = leases.hold(snapshot, isKept ? sizeTracker : undefined);
+    entry.held = leases.track(snapshot, isKept ? sizeTracker : undefined);
     entry.includedWrites = includedWrites;
     entry.lateFrom = schedule.time() + freshForMs(result.scheduleMs, ms);
     entry.useBefore = entry.useAtStart;

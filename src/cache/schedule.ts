@@ -3,7 +3,7 @@ import type { After } from "../time-limit.ts";
 /** A task in a schedule. */
 export interface ScheduledTask {
   readonly work: () => void;
-  /** When it is due, in schedule time. */
+  /** When it is due, by the time of the schedule. */
   at: number;
   /** Its index in the heap; -1 when it is not scheduled. */
   heapIndex: number;
@@ -15,7 +15,7 @@ export function scheduledTask(work: () => void): ScheduledTask {
 
 /** Runs tasks when they fall due, with one timer for all. */
 export interface Schedule {
-  /** The schedule time: milliseconds that never run backwards, even when the clock is changed. */
+  /** The time of the schedule: milliseconds since it was opened. Never goes back, even if the clock is set back. */
   time(): number;
   /** Schedules a task, or reschedules it. */
   set(task: ScheduledTask, delayMs: number): void;
@@ -27,7 +27,7 @@ export interface Schedule {
   close(): void;
 }
 
-/** The longest timer, so that a suspended machine or a changed clock is noticed soon. Node allows longer ones. */
+/** The longest timer, so that tasks become due soon after the machine was suspended or its clock was set forward. */
 const MAX_WAIT_MS = 60_000;
 
 export function openSchedule({ now, after }: { readonly now: () => number; readonly after: After }): Schedule {
@@ -35,7 +35,7 @@ export function openSchedule({ now, after }: { readonly now: () => number; reado
   let elapsed = 0;
   let lastNow = now();
   let isRunning = false;
-  let timer: { readonly until: number; readonly cancel: () => void } | undefined;
+  let timer: { readonly firesAt: number; readonly cancel: () => void } | undefined;
 
   function time(): number {
     const current = now();
@@ -44,23 +44,24 @@ export function openSchedule({ now, after }: { readonly now: () => number; reado
     return elapsed;
   }
 
+  /** Starts a timer for the first task, unless the current timer fires early enough. */
   function arm(): void {
     const [first] = heap;
     if (!isRunning || first === undefined) return;
     const wait = Math.max(1, Math.ceil(Math.min(MAX_WAIT_MS, first.at - time())));
-    const until = elapsed + wait;
-    if (timer !== undefined && timer.until <= until) return;
+    const firesAt = elapsed + wait;
+    if (timer !== undefined && timer.firesAt <= firesAt) return;
     timer?.cancel();
-    timer = { until, cancel: after(wait, tick) };
+    timer = { firesAt, cancel: after(wait, tick) };
   }
 
   function tick(): void {
-    // The timer has waited that long, even if the clock was set back meanwhile.
-    elapsed = Math.max(time(), timer?.until ?? 0);
+    // The timer has fired, so at least its delay has passed, even if the clock was set back meanwhile.
+    elapsed = Math.max(time(), timer?.firesAt ?? 0);
     timer = undefined;
-    const until = elapsed;
+    const tickTime = elapsed;
     try {
-      for (let first = heap[0]; first !== undefined && first.at <= until; first = heap[0]) {
+      for (let first = heap[0]; first !== undefined && first.at <= tickTime; first = heap[0]) {
         remove(heap, first);
         first.work();
       }
@@ -92,18 +93,18 @@ export function openSchedule({ now, after }: { readonly now: () => number; reado
   };
 }
 
-/** The default timer: it does not keep the process alive. */
+/** Starts a Node timer that does not keep the process alive. */
 export const afterMs: After = (ms, work) => {
   const timer = setTimeout(work, ms).unref();
   return () => clearTimeout(timer);
 };
 
-// A binary heap whose items know their index, so that any of them can be removed.
+// A binary heap. Each task knows its index, so that it can be removed from anywhere in the heap.
 
 function insert(heap: ScheduledTask[], task: ScheduledTask): void {
   task.heapIndex = heap.length;
   heap.push(task);
-  rise(heap, task);
+  siftUp(heap, task);
 }
 
 function remove(heap: ScheduledTask[], task: ScheduledTask): void {
@@ -114,11 +115,11 @@ function remove(heap: ScheduledTask[], task: ScheduledTask): void {
   if (last === undefined || last === task) return;
   heap[heapIndex] = last;
   last.heapIndex = heapIndex;
-  rise(heap, last);
-  sink(heap, last);
+  siftUp(heap, last);
+  siftDown(heap, last);
 }
 
-function rise(heap: ScheduledTask[], task: ScheduledTask): void {
+function siftUp(heap: ScheduledTask[], task: ScheduledTask): void {
   while (task.heapIndex > 0) {
     const parent = heap[(task.heapIndex - 1) >> 1];
     if (parent === undefined || parent.at <= task.at) return;
@@ -126,7 +127,7 @@ function rise(heap: ScheduledTask[], task: ScheduledTask): void {
   }
 }
 
-function sink(heap: ScheduledTask[], task: ScheduledTask): void {
+function siftDown(heap: ScheduledTask[], task: ScheduledTask): void {
   for (;;) {
     const left = heap[2 * task.heapIndex + 1];
     const right = heap[2 * task.heapIndex + 2];

@@ -1,4 +1,4 @@
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
 import { statement, textValue } from "../sql/statement.ts";
 import type { CacheName } from "./cache.ts";
@@ -69,7 +69,7 @@ export function isAuditTable({ schema, table }: CacheName): boolean {
 }
 
 /** Creates the audit tables if missing, and checks existing ones. Rejects with a ForeignCacheError. */
-export async function openLayout(engine: Engine, catalog: string): Promise<void> {
+export async function openLayout(engine: EmbeddedEngine, catalog: string): Promise<void> {
   if ((await inReadTransaction(engine, (run) => missingTables(run, catalog))).length === 0) return;
   await inTransaction(engine, NAMES, async (run) => {
     // Another process may have created them meanwhile.

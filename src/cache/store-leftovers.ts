@@ -1,4 +1,4 @@
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { statement, textValue } from "../sql/statement.ts";
 import { foldName, isCacheTable, tableIn } from "./store-names.ts";
 import { allSnapshots, deleteSnapshot } from "./store-records.ts";
@@ -15,7 +15,7 @@ interface Leftovers {
  * Drops tables of caches that no snapshot uses: results of an earlier process, and what other SQL in the cache database
  * has left behind. Deletes the records of snapshots whose table is gone.
  */
-export async function clearLeftovers(engine: Engine, catalog: string): Promise<void> {
+export async function clearLeftovers(engine: EmbeddedEngine, catalog: string): Promise<void> {
   const { tables, uids } = await inReadTransaction(engine, (run) => findLeftovers(run, catalog));
   if (tables.length === 0 && uids.length === 0) return;
   const touches = ["snapshots", ...tables.map(({ table }) => table)];

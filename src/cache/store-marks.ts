@@ -1,4 +1,4 @@
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { integerValue, statement, textValue } from "../sql/statement.ts";
 import type { StaleMarks } from "./stale-marks.ts";
 import { auditTable } from "./store-layout.ts";
@@ -11,7 +11,7 @@ const TOUCHED: readonly string[] = ["stale_marks"];
  * conflict with every mark that is added meanwhile.
  */
 export function openStoredMarks(
-  engine: Engine,
+  engine: EmbeddedEngine,
   { catalog, now, randomId }: { readonly catalog: string; readonly now: () => number; readonly randomId: () => string },
 ): StaleMarks {
   const table = auditTable(catalog, "stale_marks");

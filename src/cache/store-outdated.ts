@@ -1,4 +1,6 @@
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import type { Engine } from "../engines/engine.ts";
+import type { Engines } from "../engines/engines.ts";
 import { makeUnique } from "../result/column-names.ts";
 import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheDefinition, CacheName } from "./cache.ts";
@@ -10,20 +12,25 @@ import { inReadTransaction, type Run } from "./store-sql.ts";
 interface OutdatedOptions {
   readonly catalog: string;
   readonly definitions: readonly CacheDefinition[];
+  /** Whether a connection is open, so that queries over it can be planned. */
   readonly isOpen: (connection: string) => boolean;
+  readonly engineOf: Engines["engineOf"];
 }
 
-/** Caches whose current snapshot has another query, mode or set of columns than their definition. */
+/** The caches whose current snapshot was made with a different query or mode, or has other columns than their query returns. */
 export async function outdatedCaches(
-  engine: Engine,
-  { catalog, definitions, isOpen }: OutdatedOptions,
+  engine: EmbeddedEngine,
+  { catalog, definitions, isOpen, engineOf }: OutdatedOptions,
 ): Promise<readonly CacheName[]> {
-  const filled = await inReadTransaction(engine, (run) => currentSnapshots(run, catalog, definitions));
+  const filled = await inReadTransaction(engine, (run) => filledCaches(run, catalog, definitions));
   const outdated: CacheName[] = [];
   for (const { definition, current } of filled) {
     const table = tableIn(catalog, definition.name.schema, current.physicalTable);
-    const isPlannable = definition.connections.every(isOpen);
-    if (!current.matchesDefinition || (isPlannable && (await hasOtherColumns(engine, definition, table))))
+    const canPlan = definition.connections.every(isOpen);
+    if (
+      !current.matchesDefinition ||
+      (canPlan && (await hasOtherColumns(engine, engineOf(definition.connections), { definition, table })))
+    )
       outdated.push(definition.name);
   }
   return outdated;
@@ -34,7 +41,7 @@ interface FilledCache {
   readonly current: CurrentSnapshot;
 }
 
-async function currentSnapshots(
+async function filledCaches(
   run: Run,
   catalog: string,
   definitions: readonly CacheDefinition[],
@@ -48,11 +55,15 @@ async function currentSnapshots(
   return filled;
 }
 
-/** Whether the query returns other columns than the table has, as `SELECT *` does when the data changes. False if unknown. */
-async function hasOtherColumns(engine: Engine, { render }: CacheDefinition, table: string): Promise<boolean> {
-  const { kind, statements } = render(FIRST_FILL);
+/** Whether the query returns other columns than the table has, for example `SELECT *` from changed data. False if unknown. */
+async function hasOtherColumns(
+  engine: EmbeddedEngine,
+  source: Engine,
+  { definition, table }: { readonly definition: CacheDefinition; readonly table: string },
+): Promise<boolean> {
+  const { kind, statements } = definition.render(FIRST_FILL);
   if (kind === "own") return false;
-  const query = await columnNames(engine, statements);
+  const query = await columnNames(source, statements);
   if (query === undefined || query.length === 0) return false;
   const stored = await columnNames(engine, [statement(`SELECT * FROM ${table}`)]);
   return stored !== undefined && stored.join("\0") !== query.join("\0");

@@ -1,4 +1,6 @@
-import type { Engine, StopSignal } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
+import type { StopSignal } from "../engines/engine.ts";
+import type { Engines } from "../engines/engines.ts";
 import { RequestFailure } from "../failure.ts";
 import { changedName } from "../sql/classify.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
@@ -7,6 +9,7 @@ import type { CacheDefinition, RefreshRecord, RefreshStatements, RefreshVariable
 import { type Cursor, finiteCursor } from "./cursor.ts";
 import { definitionText } from "./definition-text.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
+import { withRowsOf } from "./staged-query.ts";
 import { foldName, isWrittenByTemplate, snapshotTable, sqlSpellings, tableIn } from "./store-names.ts";
 import {
   type CurrentSnapshot,
@@ -23,6 +26,8 @@ export interface RefresherOptions {
   /** Returns a UUID. */
   readonly randomId: () => string;
   readonly catalog: string;
+  /** The engine that runs the queries of these connections. */
+  readonly engineOf: Engines["engineOf"];
   /** Statements for the start of a refresh, which fail if this process must not refresh. */
   readonly fence?: (() => readonly Statement[]) | undefined;
 }
@@ -32,8 +37,8 @@ class Overtaken extends Error {}
 
 const MAX_TRIES = 5;
 
-export function openRefresher(engine: Engine, options: RefresherOptions): SnapshotStore["refresh"] {
-  const { catalog, now, randomId, fence = () => [] } = options;
+export function openRefresher(engine: EmbeddedEngine, options: RefresherOptions): SnapshotStore["refresh"] {
+  const { catalog, now, randomId, engineOf, fence = () => [] } = options;
 
   function planRefresh(definition: CacheDefinition, before: CurrentState): RefreshPlan {
     const startedAtMs = now();
@@ -60,13 +65,21 @@ export function openRefresher(engine: Engine, options: RefresherOptions): Snapsh
     );
     // Called once, not per retry: so the retry of a process that was suspended fails.
     const fences = fence();
-    return engine.change({ connections, touches, signal }, async (run) => {
+    const owner = engineOf(connections);
+    const source = owner === engine ? undefined : owner;
+    const local = source === undefined ? connections : [];
+    return engine.change({ connections: local, touches, signal }, async (run, stage) => {
       for (const each of fences) await run(each);
       const known = await currentSnapshot(run, catalog, { name, definition: before.text });
       if (known?.id !== before.current?.id) throw new Overtaken();
       const target = tableIn(catalog, name.schema, physicalTable);
       if (isOwn) await changeOwnTable(run, catalog, plan);
-      else await fillSnapshot(run, catalog, { plan, target, physicalTable });
+      else {
+        const query = { connections, statements: statements.statements, signal };
+        await withRowsOf(query, { source, run, stage }, (found) =>
+          fillSnapshot(run, catalog, { plan, statements: found, target, physicalTable }),
+        );
+      }
       const rows = await countRows(run, target);
       const snapshot = { name, id, uid: randomId(), physicalTable, createdAtMs: startedAtMs, rows, bytes: 0 };
       await run(insertSnapshot(catalog, snapshot, before.text));
@@ -198,12 +211,17 @@ async function changeOwnTable(
 async function fillSnapshot(
   run: Run,
   catalog: string,
-  filling: { readonly plan: RefreshPlan; readonly target: string; readonly physicalTable: string },
+  filling: {
+    readonly plan: RefreshPlan;
+    readonly statements: readonly Statement[];
+    readonly target: string;
+    readonly physicalTable: string;
+  },
 ): Promise<void> {
-  const { definition, before, statements, base } = filling.plan;
+  const { definition, before, base } = filling.plan;
   const { name, mode } = definition;
   const { target } = filling;
-  await fillTable(run, statements.statements, { mode, target, stage: quoteIdentifier(filling.physicalTable), base });
+  await fillTable(run, filling.statements, { mode, target, stage: quoteIdentifier(filling.physicalTable), base });
   const view = tableIn(catalog, name.schema, name.table);
   if (before.current !== undefined && isWrittenByTemplate({ name, ...before.current })) {
     await run(statement(`DROP TABLE IF EXISTS ${view}`));

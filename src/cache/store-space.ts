@@ -1,4 +1,4 @@
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
 import { statement, textValue } from "../sql/statement.ts";
 import { inReadTransaction, inTransaction } from "./store-sql.ts";
@@ -9,7 +9,7 @@ export type ReclaimSpace = (rows: number) => Promise<void>;
 /** Where the tables of a catalog are. */
 export type Storage = "duckdb-file" | "ducklake" | "memory";
 
-export async function storageOf(engine: Engine, catalog: string): Promise<Storage> {
+export async function storageOf(engine: EmbeddedEngine, catalog: string): Promise<Storage> {
   const sql = "SELECT type, path FROM duckdb_databases() WHERE database_name = $1";
   const [[type, path] = []] = await inReadTransaction(engine, (run) => run(statement(sql, textValue(catalog))));
   if (type === "ducklake") return "ducklake";
@@ -23,7 +23,7 @@ const ROWS_BETWEEN_CHECKPOINTS = 122_880;
  * DuckDB reuses the space of dropped tables after a checkpoint, which it makes when its log is long. Large tables add
  * little to the log: without an explicit checkpoint the file would grow with each of them.
  */
-export function openSpaceReclaimer(engine: Engine, catalog: string, storage: Storage): ReclaimSpace {
+export function openSpaceReclaimer(engine: EmbeddedEngine, catalog: string, storage: Storage): ReclaimSpace {
   if (storage !== "duckdb-file") return () => Promise.resolve();
   let unreclaimed = 0;
   return async (rows) => {

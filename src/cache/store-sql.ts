@@ -1,4 +1,4 @@
-import type { Engine, TextRows } from "../engines/engine.ts";
+import type { EmbeddedEngine, TextRows } from "../engines/embedded-engine.ts";
 import { NEVER_STOPPED } from "../engines/stop.ts";
 import { RequestFailure } from "../failure.ts";
 import { type Statement, statement } from "../sql/statement.ts";
@@ -8,7 +8,7 @@ export type Run = (statement: Statement) => Promise<TextRows>;
 
 /** Runs a transaction that no client waits for. `touches` names the tables that it changes. */
 export function inTransaction<T>(
-  engine: Engine,
+  engine: EmbeddedEngine,
   touches: readonly string[],
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
@@ -17,7 +17,7 @@ export function inTransaction<T>(
 
 /** Runs a transaction that only reads, and so invalidates no cached data. */
 export function inReadTransaction<T>(
-  engine: Engine,
+  engine: EmbeddedEngine,
   work: (run: Run) => Promise<T>,
   signal = NEVER_STOPPED,
 ): Promise<T> {

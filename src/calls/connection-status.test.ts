@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { failureOf, readOf, testEngine } from "../../test/suites/duckdb-engine.ts";
 import type { ServiceEvent } from "../events.ts";
 import { openConnectionStatus } from "./connection-status.ts";
-import { observeEngine } from "./followed-engine.ts";
+import { observeEngine } from "./observe-engine.ts";
 
 test("a connection that is lost is reported as down until a call succeeds", async () => {
   const connections = [
@@ -13,7 +13,10 @@ test("a connection that is lost is reported as down until a call succeeds", asyn
     connections,
   });
   const events: ServiceEvent[] = [];
-  const connectionStatus = openConnectionStatus(t.engine, (event) => events.push(event));
+  const connectionStatus = openConnectionStatus(
+    () => t.engine,
+    (event) => events.push(event),
+  );
   const failed: string[] = [];
   const engine = observeEngine(t.engine, { connectionStatus, onQueryFailed: (message) => failed.push(message) });
   const read = async (names: readonly string[], sql: string): Promise<void> =>

@@ -1,5 +1,6 @@
 import { oneLine } from "../config/problem.ts";
 import type { Engine } from "../engines/engine.ts";
+import type { Prober } from "../engines/prober.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
@@ -38,7 +39,7 @@ const SLOW_MS = 2_000;
 const LONG_INIT_MS = 10_000;
 
 /** A connection that is down does not stop the service. Eider retries it whenever a call needs it. */
-export function openConnectionStatus(engine: Engine, report: Report): ConnectionStatus {
+export function openConnectionStatus(engineOf: (connection: string) => Engine, report: Report): ConnectionStatus {
   const opened = new Set<string>();
   const openings = new Map<string, Opening>();
   /** Connections whose last attempt failed slowly. */
@@ -52,7 +53,12 @@ export function openConnectionStatus(engine: Engine, report: Report): Connection
   const noteUp = (name: string): void => {
     if (downReasons.delete(name)) report({ kind: "connection-up", connection: name });
   };
-  const watch = openConnectionWatch({ engine, onDown: noteDown, onUp: noteUp });
+  const prober: Prober = {
+    canProbe: (name) => engineOf(name).canProbe(name),
+    probe: (name) => engineOf(name).probe(name),
+    freeSlots: (name) => engineOf(name).freeSlots(name),
+  };
+  const watch = openConnectionWatch({ engine: prober, onDown: noteDown, onUp: noteUp });
 
   /** One attempt at a time. */
   function openOne(name: string): Promise<void> {
@@ -72,7 +78,7 @@ export function openConnectionStatus(engine: Engine, report: Report): Connection
       report({ kind: "connection-opening", connection: name, ms: elapsedMs() });
     }, LONG_INIT_MS).unref();
     try {
-      await engine.openConnection(name);
+      await engineOf(name).openConnection(name);
       opened.add(name);
       slow.delete(name);
       if (isReported) report({ kind: "connection-opened", connection: name, ms: elapsedMs() });

@@ -1,5 +1,6 @@
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { FileRows, Window } from "../engines/engine.ts";
+import type { FileRows } from "../engines/embedded-engine.ts";
+import type { Window } from "../engines/engine.ts";
 import type { Rows } from "../engines/rows.ts";
 import { RequestFailure } from "../failure.ts";
 import type { Chunk } from "../result/chunk.ts";

@@ -4,18 +4,13 @@ import type { Snapshot } from "../cache/cache.ts";
 import type { Caches, Lease } from "../cache/caches.ts";
 import type { Limits } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Engine, FileKind, Read } from "../engines/engine.ts";
+import type { FileKind, FileRows, NewFile } from "../engines/embedded-engine.ts";
+import type { Engine, Read } from "../engines/engine.ts";
+import type { Engines } from "../engines/engines.ts";
 import type { Rows } from "../engines/rows.ts";
-import { type FieldError, RequestFailure } from "../failure.ts";
+import type { Failure } from "../failure.ts";
 import type { Page } from "../params/page.ts";
-import type { Params, RawParams } from "../params/parameter.ts";
-import {
-  isLong,
-  type ParamRules,
-  type ValidationResult,
-  validateLong,
-  validateParams,
-} from "../params/validate-params.ts";
+import type { Params } from "../params/parameter.ts";
 import type { Spool } from "../spool/spool.ts";
 import type { SpooledFile } from "../spool/spooled-file.ts";
 import { type Lookup, render } from "../sql/render.ts";
@@ -31,34 +26,21 @@ import {
   selectAll,
   withSnapshot,
 } from "./cached-read.ts";
+import type { Call } from "./call.ts";
 import { lookupOf } from "./call-lookup.ts";
 import { type CallMarks, noteRendered } from "./call-marks.ts";
 import { callRows } from "./call-rows.ts";
+import { callerOf } from "./caller.ts";
 import type { ConnectionStatus } from "./connection-status.ts";
 import type { Deadline } from "./deadline.ts";
 import type { IdempotentResponses } from "./idempotency.ts";
 import { loggedQuery } from "./logged-query.ts";
-import type { CallNotes } from "./observed-call.ts";
 import { acceptFile, onlyRow } from "./one-row.ts";
 import { pagingOf, windowOf } from "./paging.ts";
-
-/** One call to an endpoint, from any surface. */
-export interface Call {
-  readonly raw: RawParams;
-  /** Errors that the surface itself found. */
-  readonly errors: readonly FieldError[];
-  readonly identity: Identity;
-  readonly deadline: Deadline;
-  readonly observed: CallNotes;
-  /** The client requests a cache refresh, and is allowed to. */
-  readonly refresh?: boolean;
-  /** Whether the client already has the rows of this snapshot. If so, none are read. */
-  readonly clientHas?: (cached: CachedFrom) => boolean;
-}
+import { validateCall } from "./validate-call.ts";
 
 /** What running a call needs from the service. */
-export interface CallServices {
-  readonly engine: Engine;
+export interface CallServices extends Engines {
   readonly spool: Spool;
   readonly limits: Limits;
   readonly idempotentResponses: IdempotentResponses;
@@ -70,6 +52,8 @@ export interface CallServices {
   readonly keepsRowOrder: boolean;
   /** Parameters whose values must not appear in logs or errors. */
   readonly isRedacted: IsRedacted;
+  /** Why no write can run at the moment. Undefined, or without it: writes can run. */
+  readonly writeFailure?: (() => Failure | undefined) | undefined;
   /** Opens the connections of an endpoint, and returns the endpoint as verified against them. */
   prepare(endpoint: Endpoint): Promise<Endpoint> | Endpoint;
   /** Verifies the endpoint of a cache table while its connections are down, as far as possible. Rejects with a RequestFailure. */
@@ -111,8 +95,8 @@ export function runEndpoint(
   call: Call,
   services: CallServices,
 ): Promise<ReadResult | UnchangedResult> {
-  return runRead(endpoint, call, services, async ({ read, pageOf, lease, cached }) => {
-    const found = await services.engine.read(read);
+  return runRead(endpoint, call, services, async ({ engine, read, pageOf, lease, cached }) => {
+    const found = await engine.read(read);
     const rows = endpoint.operation.returns === "one" ? await onlyRow(found) : found;
     const { marks } = call.observed;
     if (marks !== undefined) marks.firstRow = performance.now();
@@ -126,9 +110,13 @@ export function runIntoFile(
   call: Call,
   services: CallServices & { readonly kind: FileKind },
 ): Promise<FileResult | UnchangedResult> {
-  const { engine, spool, kind } = services;
-  return runRead(endpoint, call, services, async ({ read, pageOf, lease, cached }) => {
-    const write = async (path: string) => acceptFile(endpoint, await engine.readIntoFile(read, { kind, path }));
+  const { engine: embedded, spool, kind } = services;
+  return runRead(endpoint, call, services, async ({ engine, read, pageOf, lease, cached }) => {
+    const writeFile = async (file: NewFile): Promise<FileRows> =>
+      engine === embedded
+        ? await embedded.readIntoFile(read, file)
+        : await embedded.rowsIntoFile(await engine.read(read), file, read.signal);
+    const write = async (path: string) => acceptFile(endpoint, await writeFile({ kind, path }));
     const { file, value } = await spool.write(write);
     const { marks } = call.observed;
     if (marks !== undefined) marks.firstRow = performance.now();
@@ -138,6 +126,7 @@ export function runIntoFile(
 }
 
 interface PreparedRead {
+  readonly engine: Engine;
   readonly read: Read;
   readonly pageOf: (total: number | undefined) => PageOfRows | undefined;
   /** `run` releases it when the rows have been read. */
@@ -166,22 +155,24 @@ async function runRead<T>(
   function readAs(verified: Endpoint): Promise<T | UnchangedResult> {
     if (readsSnapshots(verified)) return readSnapshots(verified);
     if (marks !== undefined) marks.prepared = performance.now();
-    const read = readOf(verified, input, services.engine);
-    return run({ read, pageOf: pageOf(read), lease: undefined, cached: undefined });
+    const engine = services.engineOf(verified.connections);
+    const read = readOf(verified, input, engine);
+    return run({ engine, read, pageOf: pageOf(read), lease: undefined, cached: undefined });
   }
 
   async function readSnapshots(verified: Endpoint): Promise<T | UnchangedResult> {
+    const engine = services.engineOf(verified.connections);
     const lease = await leaseFor(verified, {
       caches: services.caches,
       signal,
       refresh: call.refresh ?? false,
-      statements: () => statementsOf(verified, lookupOf(params, undefined, identity), services.engine),
+      statements: () => statementsOf(verified, lookupOf(params, undefined, identity), engine),
     });
     if (marks !== undefined) marks.prepared = performance.now();
     try {
       if (!isCached(verified)) {
-        const read = readOf(verified, input, services.engine);
-        return await run({ read, pageOf: pageOf(read), lease, cached: undefined });
+        const read = readOf(verified, input, engine);
+        return await run({ engine, read, pageOf: pageOf(read), lease, cached: undefined });
       }
       const cached = cachedFrom(
         lease,
@@ -193,7 +184,7 @@ async function runRead<T>(
         return { kind: "unchanged", cached };
       }
       const read = cachedRead(verified, input, { services, lease });
-      return await run({ read, pageOf: pageOf(read), lease, cached });
+      return await run({ engine: services.engine, read, pageOf: pageOf(read), lease, cached });
     } catch (error) {
       lease.release();
       throw error;
@@ -238,32 +229,6 @@ function cachedRead(
   };
 }
 
-/** Validates the parameters of a call. Returns a promise only if they are long. */
-export function validateCall(endpoint: Endpoint, call: Call, limits: Limits): ValidCall | Promise<ValidCall> {
-  const { parameters, rejectsUnknownParams, operation, template } = endpoint;
-  const { raw } = call;
-  const rules: ParamRules = {
-    rejectsUnknown: rejectsUnknownParams,
-    enforcedEnums:
-      operation.kind === "write" && !operation.validateBeforeWrite ? (template?.enforcedEnums ?? new Set()) : undefined,
-    page: operation.kind === "read" ? { ...limits, paginated: operation.paginated } : undefined,
-    earlierErrors: call.errors,
-  };
-  if (!isLong(raw)) return requireValid(validateParams(parameters, raw, rules), call);
-  return validateLong(parameters, raw, rules).then((checked) => requireValid(checked, call));
-}
-
-interface ValidCall {
-  readonly params: Params;
-  readonly page: Page;
-}
-
-function requireValid(checked: ValidationResult, { observed: { marks } }: Call): ValidCall {
-  if (!checked.ok) throw new RequestFailure({ kind: "invalid-params", errors: checked.errors });
-  if (marks !== undefined) marks.validated = performance.now();
-  return checked;
-}
-
 function readOf(
   endpoint: Endpoint,
   { params, page, identity, deadline, marks }: ReadInput,
@@ -291,6 +256,7 @@ function readOf(
         : statements
       : undefined,
     signal: deadline.signal,
+    caller: snapshot === undefined ? callerOf(identity) : undefined,
   };
 }
 

@@ -9,12 +9,15 @@ import { RequestFailure } from "../failure.ts";
 import type { RawParams } from "../params/parameter.ts";
 import type { Lookup } from "../sql/render.ts";
 import { withLeases } from "./cached-read.ts";
+import type { Call } from "./call.ts";
 import { noteRendered } from "./call-marks.ts";
+import { callerOf } from "./caller.ts";
 import type { WriteResponse } from "./idempotency.ts";
 import { loggedQuery } from "./logged-query.ts";
 import { requireOne } from "./one-row.ts";
-import { type Call, type CallServices, statementsOf, validateCall } from "./run-endpoint.ts";
+import { type CallServices, statementsOf } from "./run-endpoint.ts";
 import { untilOpen } from "./until-open.ts";
+import { validateCall } from "./validate-call.ts";
 
 /** The response to a write. */
 export interface WrittenResponse extends WriteResponse {
@@ -46,8 +49,9 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
     const { connections, queueGroup } = verified;
     const { transaction, returnsData, returns, statuses } = operation;
     const checkRowCount = returns === "one" ? requireOne : undefined;
-    const statements = statementsOf(verified, lookup, services.engine);
-    const { onStart } = noteRendered(marks, () => loggedQuery(verified, lookup, services.engine));
+    const engine = services.engineOf(connections);
+    const statements = statementsOf(verified, lookup, engine);
+    const { onStart } = noteRendered(marks, () => loggedQuery(verified, lookup, engine));
     const write: Write = {
       connections,
       queueGroup,
@@ -56,6 +60,7 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
       returnsData,
       checkRowCount,
       signal,
+      caller: callerOf(identity),
       onStart,
     };
     const rethrow = (error: unknown): never => {
@@ -66,7 +71,7 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
     };
     if (idempotencyKey === undefined) {
       const written = await writeAndUpdateCache(endpoint, services, {
-        run: async () => ({ ...(await services.engine.write(write).catch(rethrow)), ran: true }),
+        run: async () => ({ ...(await engine.write(write).catch(rethrow)), ran: true }),
         onCommitted,
       });
       return { rowsAffected: written.rowsAffected, body: await encode(written) };
@@ -77,7 +82,7 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
     return await services.idempotentResponses.once(request, async (record) => {
       const once = { ...record, store, encode };
       const { response, rowsAffected } = await writeAndUpdateCache(endpoint, services, {
-        run: () => services.engine.writeOnce(write, once).catch(rethrow),
+        run: () => engine.writeOnce(write, once).catch(rethrow),
         onCommitted,
       });
       return { rowsAffected, body: response };
@@ -85,6 +90,8 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
   };
   const result = await deadline.spendUntilSettled(async () => {
     const verified = await untilOpen(services.prepare(endpoint), { endpoint, ...services, signal });
+    const failure = services.writeFailure?.();
+    if (failure !== undefined) throw new RequestFailure(failure);
     return await withLeases(verified, { caches: services.caches, signal }, () => run(verified));
   });
   observed.rows = result.rowsAffected;

@@ -4,6 +4,7 @@ import { oneLine } from "../config/problem.ts";
 import { RequestFailure } from "../failure.ts";
 import { escapeUnprintable, escapeUnprintableInLines } from "../printable.ts";
 import type { Service } from "../service/service.ts";
+import { ageOf } from "./age.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { projectOptionsHelp, readOptionsAndNames } from "./options.ts";
 import { printTable } from "./print-table.ts";
@@ -37,6 +38,7 @@ Example:
     if (action !== "refresh" && positionals.length > 0) throw new UsageError(`cache ${action} takes no names`);
     return await withProject(options, runtime, {
       purpose: "maintain",
+      copiesLocked: false,
       run: (service) => runAction(action, { service, names: positionals, json: flags.has("json") }, runtime),
     });
   },
@@ -148,10 +150,4 @@ function printEntries(entries: readonly Entry[], json: boolean, { stdout }: Runt
     escapeUnprintable(oneLine(lastError ?? "")),
   ]);
   printTable(header, lines, stdout);
-}
-
-function ageOf(seconds: number): string {
-  if (seconds < 120) return `${seconds}s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)}m`;
-  return seconds < 172_800 ? `${Math.round(seconds / 3600)}h` : `${Math.round(seconds / 86_400)}d`;
 }

@@ -5,6 +5,7 @@ import { adviceOn } from "../endpoint/advice.ts";
 import { escapeUnprintable, escapeUnprintableInLines } from "../printable.ts";
 import { applyStrict, type OpenedService, openService } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
+import { lockedFileNote } from "./locked-file-note.ts";
 import { loadOptionsOf, type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
 
@@ -70,13 +71,18 @@ async function findProblems(options: ProjectOptions, offline: boolean, runtime: 
 export async function openForCheck(
   project: Project,
   connect: boolean,
-  { temporary, self, env }: Pick<Runtime, "temporary" | "self" | "env">,
+  runtime: Pick<Runtime, "temporary" | "self" | "env" | "cwd" | "stderr">,
 ): Promise<OpenedService> {
-  const opened = await openService(project, { report: () => {}, connect, temporary, self, env, purpose: "check" });
+  const { temporary, self, env } = runtime;
+  const onLockedFile = lockedFileNote(runtime);
+  const options = { report: () => {}, connect, temporary, self, env, purpose: "check", onLockedFile } as const;
+  const opened = await openService(project, options);
   const { service } = opened;
   if (service === undefined) return opened;
   try {
-    const advice = await Promise.all(service.endpoints.map((endpoint) => adviceOn(endpoint, service.engine)));
+    const { engine, engineOf } = service;
+    const embedded = service.endpoints.filter(({ connections }) => engineOf(connections) === engine);
+    const advice = await Promise.all(embedded.map((endpoint) => adviceOn(endpoint, engine)));
     return { ...opened, problems: [...opened.problems, ...advice.flat()] };
   } finally {
     await service.close();

@@ -7,7 +7,7 @@ import { withProject } from "./with-project.ts";
 
 export const client: Command = {
   name: "client",
-  summary: "write a typed TypeScript client of a project",
+  summary: "write a typed TypeScript client for a project",
   help: `Usage: eider client [options]
 
 Opens the project as \`check\` does and writes one TypeScript file without dependencies: a typed method for each endpoint,
@@ -16,8 +16,8 @@ for Node.js, Deno and browsers. Runs no template and opens no port.
 Options:
 ${projectOptionsHelp}
       --out FILE        write to this file (default: standard output)
-      --bigint HOW      BIGINT, HUGEINT and DECIMAL in rows. bigint: integers as bigint, decimals as string (default);
-                        string: both as string; number: both as number, exact up to 15 digits
+      --bigint TYPE     type of BIGINT, HUGEINT and DECIMAL values in rows: bigint (default; decimals are strings),
+                        string, or number (exact up to 15 digits)
 
 Example:
   eider client --config project/eider.yaml --out client.ts`,
@@ -26,6 +26,7 @@ Example:
     const mode = modeOf(values.get("bigint"));
     return await withProject(options, runtime, {
       purpose: "check",
+      copiesLocked: true,
       async run(service) {
         await writeOutput(await generateClient(service, { bigint: mode }), values.get("out"), runtime);
         return undefined;

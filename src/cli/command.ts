@@ -6,6 +6,8 @@ export interface Runtime {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Writes to standard output. Resolves when that is done. False if nothing reads it any more. */
+  writeBytes(bytes: Uint8Array): Promise<boolean>;
   /** Opened on first use. */
   stdin(): Input;
   readonly now: () => Date;

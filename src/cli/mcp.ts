@@ -2,14 +2,14 @@ import { resolve } from "node:path";
 import { anonymous, type Identity, identityOf, splitNames } from "../auth/identity.ts";
 import { loadProject } from "../config/load-project.ts";
 import { defaultMcpSettings } from "../config/mcp-config.ts";
-import type { MainConfig, Project } from "../config/project.ts";
+import type { MainConfig } from "../config/project.ts";
 import type { Report } from "../events.ts";
-import { openLogger } from "../log/logger.ts";
 import type { Service } from "../service/service.ts";
 import { serveStdio } from "../serving/serve-stdio.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { listenerUrl } from "./listener-url.ts";
 import { type McpClient, type McpTransport, mcpClients, TOKEN_VARIABLE } from "./mcp-clients.ts";
+import { openLog } from "./open-log.ts";
 import { loadOptionsOf, type ProjectOptions, projectOptionsHelp, readOptionsAndNames } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
 import { withProject } from "./with-project.ts";
@@ -41,6 +41,7 @@ Example:
     if (flags.has("http")) throw new UsageError("--http is only valid with --print-config");
     return await withProject(options, runtime, {
       purpose: "serve",
+      copiesLocked: true,
       reportOf: (project) => openLog(project, runtime),
       run: (service, report) => serveMcp(service, report, runtime),
     });
@@ -109,12 +110,6 @@ function schemeOf({ mcp: settings }: MainConfig): "Basic" | "Bearer" | undefined
 function tokenHint(scheme: "Basic" | "Bearer"): string {
   const what = scheme === "Bearer" ? "the token" : "user:password in base64";
   return `mcp.auth requires credentials: set ${TOKEN_VARIABLE}, or its placeholder, to ${what}`;
-}
-
-/** The log goes to standard error, because the protocol uses standard output. */
-function openLog({ main: { log } }: Project, { stderr, now }: Runtime): Report {
-  const format = log.format ?? (stderr.isTerminal ? "pretty" : "json");
-  return openLogger({ level: log.level, format, write: (line) => stderr.write(line), now }).report;
 }
 
 async function serveMcp(service: Service, report: Report, runtime: Runtime): Promise<ExitCode> {

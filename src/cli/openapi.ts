@@ -26,6 +26,7 @@ Example:
     if (flags.has("json") && flags.has("yaml")) throw new UsageError("openapi: use either --json or --yaml");
     return await withProject(options, runtime, {
       purpose: "check",
+      copiesLocked: true,
       async run(service) {
         const document = await describeProject(service, [addressOf(service.project.main)]);
         runtime.stdout.write(flags.has("yaml") ? toYaml(document) : `${JSON.stringify(document, null, 2)}\n`);

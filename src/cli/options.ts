@@ -51,8 +51,9 @@ export function readOptions<Flag extends string>(
 export function readOptionsAndNames<Flag extends string>(
   args: readonly string[],
   flags: readonly Flag[],
+  valued: readonly string[] = [],
 ): Options<Flag> & { readonly positionals: readonly string[] } {
-  return parse(args, { flags, valued: [], allowPositionals: true });
+  return parse(args, { flags, valued, allowPositionals: true });
 }
 
 interface AcceptedOptions<Flag extends string> {

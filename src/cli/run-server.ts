@@ -1,4 +1,5 @@
-import { type LoadedParts, loadProject } from "../config/load-project.ts";
+import { type LoadedParts, type LoadOptions, loadProject } from "../config/load-project.ts";
+import { hasMainFile, mainFileFrom } from "../config/main-file.ts";
 import { hasErrors, oneLine, type Problem } from "../config/problem.ts";
 import type { LoadedProject, MainConfig } from "../config/project.ts";
 import { openLogger } from "../log/logger.ts";
@@ -13,16 +14,25 @@ import { loadOptionsOf, type ProjectOptions } from "./options.ts";
 import { printProblems, printProblemsInSource } from "./print-problems.ts";
 import { requestLine } from "./request-line.ts";
 
+export interface ServerOptions extends Pick<ServeOptions, "strict" | "watch" | "isDev"> {
+  /** The files of a project that exists only in memory. */
+  readonly overlay?: LoadOptions["overlay"];
+}
+
 /** Loads a project and serves it, for `serve` and `dev`. */
 export async function runServer(
   projectOptions: ProjectOptions,
-  { strict, watch, isDev }: Pick<ServeOptions, "strict" | "watch" | "isDev">,
+  { strict, watch, isDev, overlay }: ServerOptions,
   runtime: Runtime,
 ): Promise<ExitCode> {
-  const { cwd, stdout, stderr, now } = runtime;
+  const { cwd, env, stdout, stderr, now } = runtime;
+  if ((projectOptions.config ?? mainFileFrom(env)) === undefined && !(await hasMainFile(cwd))) {
+    stderr.write(NO_PROJECT);
+    return exitCodes.problem;
+  }
   let previous: LoadedParts | undefined;
   const load = async (): Promise<LoadedProject> => {
-    const loaded = await loadProject({ ...loadOptionsOf(projectOptions, runtime), previous });
+    const loaded = await loadProject({ ...loadOptionsOf(projectOptions, runtime), overlay, previous });
     previous = loaded.parts;
     return { ...loaded, problems: applyStrict(loaded.problems, strict) };
   };
@@ -46,7 +56,7 @@ export async function runServer(
     now,
   });
   const onReady = (addresses: readonly Address[]): void =>
-    announce(addresses, isDev ? project.main : undefined, runtime);
+    announce(addresses, { dev: isDev ? project.main : undefined, watch }, runtime);
   const audit = (line: string): void => stdout.write(line);
   const onRequestEnd = isDev ? (request: FinishedRequest) => printRequest(request, runtime) : undefined;
   const options = { load, strict, watch, isDev, show, log, audit, onReady, onRequestEnd };
@@ -62,12 +72,23 @@ export async function runServer(
   }
 }
 
-function announce(addresses: readonly Address[], dev: MainConfig | undefined, { stdout }: Runtime): void {
+const NO_PROJECT = `eider: there is no project in this folder: no eider.yaml, eider.yml or flapi.yaml. Try one of these:
+  eider init              create a project here, with sample data
+  eider dev FILE...       serve data files without a project
+  eider serve -c FILE     serve the project with this configuration file
+`;
+
+interface Announced {
+  readonly dev: MainConfig | undefined;
+  readonly watch: boolean;
+}
+
+function announce(addresses: readonly Address[], { dev, watch }: Announced, { stdout }: Runtime): void {
   for (const { name, url } of addresses) stdout.write(`${name} listening on ${url}\n`);
   const [rest] = addresses;
   if (dev === undefined || rest === undefined) return;
   if (dev.docs !== undefined) stdout.write(`Documentation at ${rest.url}/docs\n`);
-  stdout.write(`Watching ${dev.templatePath}\n`);
+  if (watch) stdout.write(`Watching ${dev.templatePath}\n`);
 }
 
 function printRequest(request: FinishedRequest, { stdout }: Runtime): void {

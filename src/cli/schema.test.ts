@@ -12,6 +12,7 @@ test.each([
   [["main"], "Eider: main file", "http-port"],
   [["endpoint"], "Eider: endpoint file", "url-path"],
   [[], "Eider: endpoint file", "url-path"],
+  [["test"], "Eider: endpoint tests", "endpoint"],
 ])("eider schema %j is that of '%s', with what its keys mean", async (args, title, key) => {
   const { code, text, errors } = await print(...args);
   expect([code, errors]).toEqual([0, ""]);

@@ -5,11 +5,14 @@ import type { Report } from "../events.ts";
 import { escapeUnprintable } from "../printable.ts";
 import { type OpenOptions, openService, type Service } from "../service/service.ts";
 import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
+import { lockedFileNote } from "./locked-file-note.ts";
 import { loadOptionsOf, type ProjectOptions } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
 
 export interface ProjectWork {
   readonly purpose: OpenOptions["purpose"];
+  /** Whether database files that another process has open are read as copies. */
+  readonly copiesLocked: boolean;
   /** Returns the function that logs events. Without it, nothing is logged. */
   readonly reportOf?: (project: Project) => Report;
   /** Uses the open project. Undefined means success. */
@@ -20,14 +23,15 @@ export interface ProjectWork {
 export async function withProject(
   options: ProjectOptions,
   runtime: Runtime,
-  { purpose, reportOf, run }: ProjectWork,
+  { purpose, copiesLocked, reportOf, run }: ProjectWork,
 ): Promise<ExitCode> {
   const { env, temporary, self, stderr } = runtime;
   const { project, problems: loadProblems } = await loadProject(loadOptionsOf(options, runtime));
   printProblems(loadProblems, stderr);
   if (project === undefined) return exitCodes.problem;
   const report = reportOf?.(project) ?? (() => {});
-  const opened = await openService(project, { report, connect: true, temporary, self, env, purpose });
+  const onLockedFile = copiesLocked ? lockedFileNote(runtime) : undefined;
+  const opened = await openService(project, { report, connect: true, temporary, self, env, purpose, onLockedFile });
   const { service, problems, unreachable = "the project could not be opened" } = opened;
   printProblems(problems, stderr);
   if (hasErrors(problems)) return exitCodes.problem;

@@ -70,10 +70,10 @@ function factoryText(mode: NumberMode): string {
 }
 
 /** Collects the operations, sorted, so that the order of the files does not matter. */
-async function collectOperations({ project, endpoints, engine }: ClientSource): Promise<readonly ClientOperation[]> {
+async function collectOperations({ project, endpoints, engineOf }: ClientSource): Promise<readonly ClientOperation[]> {
   const shapes = await describeEndpoints(
     endpoints.filter(({ route }) => route !== undefined),
-    engine,
+    { engineOf },
   );
   const routed = endpoints.flatMap((endpoint, index) => {
     const { route } = endpoint;

@@ -53,7 +53,7 @@ function typeOf(type: ColumnType, parsing: NumberParsing): ValueType {
     case "integer":
       return numberType(type.bits > 32 ? parsing.wideInteger : parsing.plain);
     case "bignum":
-      return numberType(parsing.wideInteger);
+      return numberType(type.fractional === true ? parsing.decimal : parsing.wideInteger);
     case "decimal":
       return numberType(parsing.decimal);
     case "float":

@@ -22,7 +22,7 @@ export interface EndpointSource {
   readonly file: string;
   readonly input: EndpointInput;
   readonly positions: NodePositions;
-  /** Top-level keys with a problem. `input` does not contain their values. */
+  /** Top-level keys with a problem. In `input`, they have their defaults. */
   readonly broken: ReadonlySet<string>;
 }
 
@@ -31,12 +31,12 @@ export interface EndpointContext {
   /** False if the connections have a problem. An unknown name may then refer to one of them. */
   readonly connectionsAreValid: boolean;
   readonly findTemplate: FindTemplate;
-  /** For endpoints without their own blocks. */
+  /** The global blocks, for endpoints without their own. */
   readonly access: EndpointAccess;
   /** Undefined if caching is disabled. */
   readonly cacheStorage: CacheStorage | undefined;
   readonly limits: Limits;
-  /** For write endpoints that do not set their own statuses. */
+  /** The statuses of writes, unless the endpoint overrides them. */
   readonly httpStatus: HttpStatusInput;
   /** Whether the project was written for flAPI. */
   readonly isFlapi: boolean;
@@ -45,14 +45,14 @@ export interface EndpointContext {
   readonly report: Report;
 }
 
-export interface CompiledEndpoint {
+export interface EndpointConfigResult {
   readonly config: EndpointConfig;
   /** One of its templates is remote and has not been read. */
   readonly isUnread: boolean;
 }
 
-/** Compiles one endpoint file, and checks the rules that involve several keys. Omits the parts with problems. */
-export function compileEndpoint(source: EndpointSource, context: EndpointContext): CompiledEndpoint {
+/** Builds the configuration of an endpoint, and checks the rules that involve several keys. Omits the parts with problems. */
+export function buildEndpointConfig(source: EndpointSource, context: EndpointContext): EndpointConfigResult {
   const { input, positions, broken } = source;
   const reporter = reporterOf(positions, context.report);
   const { error: complain, warning: warn } = reporter;
@@ -181,13 +181,25 @@ function connectionsOf(
     const hint = `write the name of a connection (${known.join(", ") || "none is defined"})`;
     requireKey(source, "connection", hint, error);
   }
-  return names.flatMap((name, index) => {
+  const found = names.flatMap((name, index) => {
     const connection = connections.get(name);
     if (connection === undefined && connectionsAreValid) {
       error(entryPath(["connection"], index), unknownMessage("connection", name, known));
     }
     return connection ?? [];
   });
+  const message = mixedEnginesMessage(found);
+  if (message !== undefined) error(["connection"], message);
+  return found;
+}
+
+/** One engine runs the SQL of an endpoint, and each connection with `engine` has an engine of its own. */
+function mixedEnginesMessage(connections: readonly ConnectionConfig[]): string | undefined {
+  const remote = connections.find(({ engine }) => engine !== undefined);
+  const other = connections.find((connection) => connection !== remote);
+  if (remote === undefined || other === undefined) return undefined;
+  const place = ({ name, engine = "duckdb" }: ConnectionConfig): string => `'${name}' (engine ${engine})`;
+  return `${place(other)} and ${place(remote)} cannot be used together, because one engine runs the SQL of an endpoint; attach the sources to DuckDB with 'type' instead of 'engine', or cache one of them`;
 }
 
 /** Endpoints that run SQL need a template and a connection. Prompts need neither. */
@@ -226,7 +238,7 @@ function operationOf(
   const kind = operation.type ?? (method === "GET" ? "read" : "write");
   if (kind === "read" && operation.allow.length > 0) {
     const fix = "set operation.type: Write, or remove it";
-    reporter.error(["operation", "allow"], `only a write may reach beyond its data; ${fix}`);
+    reporter.error(["operation", "allow"], `only a write can run restricted statements; ${fix}`);
   }
   return {
     kind,

@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, resolve } from "node:path";
 import { PlainScalar } from "../params/validators/scalars.ts";
 import type { Sliced } from "../slices.ts";
-import { compileEndpoint, type EndpointContext } from "./endpoint-config.ts";
+import { buildEndpointConfig, type EndpointContext } from "./endpoint-config.ts";
 import type { Files } from "./files.ts";
 import { endpointRules, flapiEndpointRules, ignoredMcpKeys } from "./flapi-keys.ts";
 import type { ReadDocument } from "./includes.ts";
@@ -32,26 +32,29 @@ export interface EndpointFilesContext {
   readonly yaml: YamlFiles;
   readonly read: ReadDocument;
   readonly endpoints: EndpointContext;
-  /** The files as the previous load read them. */
+  /** The result of the previous load. */
   readonly previous: EndpointFiles;
 }
 
-/** The endpoint of each file, by path. Undefined for a file that is only for includes, or that has problems. */
+/** The endpoint of each file, by path. Undefined if the file is only for includes, or cannot be parsed. */
 export type EndpointFiles = ReadonlyMap<string, Recorded<ParsedEndpoint | undefined>>;
 
 export interface ParsedEndpoint {
   readonly config: EndpointConfig;
   readonly positions: NodePositions;
-  /** Tables whose cache block has a problem. An entry is undefined if the name of its table is unknown. */
+  /**
+   * If its cache block has a problem or was not read completely, the table that the block names; undefined if that is unknown.
+   * Otherwise, the list is empty.
+   */
   readonly brokenCaches: readonly (string | undefined)[];
   /** One of its templates is remote and has not been read. */
   readonly isUnread: boolean;
 }
 
-/** Other tools keep YAML files in the same folder. Problems in a file are reported only if it looks like an endpoint. */
+/** Recognizes endpoint files. Other YAML files may belong to other tools, so problems in them are not reported. */
 const KIND_KEY = new RegExp(`(?:^|[{,])\\s*["']?(?:${kindKeys.join("|")})["']?\\s*:`, "m");
 
-/** Reads the endpoints, in the order of their files. One whose files have not changed stays the same object. */
+/** Reads the endpoint files, in order. An endpoint stays the same object if no file that it was read from has changed. */
 export function* readEndpointFiles(paths: readonly string[], context: EndpointFilesContext): Sliced<EndpointFiles> {
   const { journal, previous } = context;
   const files = new Map<string, Recorded<ParsedEndpoint | undefined>>();
@@ -70,7 +73,7 @@ function readEndpointFile(path: string, context: EndpointFilesContext): ParsedEn
   const opened = context.yaml.open(path, (text) => KIND_KEY.test(text));
   if (opened.kind === "absent") {
     const location = { file: files.display(path), line: 1, column: 1 };
-    const reason = isRemote(path) ? "it was deleted" : "it is a symbolic link to nowhere";
+    const reason = isRemote(path) ? "it was deleted" : "it is a broken symbolic link";
     report(errorAt(location, [], `cannot be read: ${reason}`));
   }
   if (opened.kind !== "parsed" || isFragment(opened.file, report)) return undefined;
@@ -87,7 +90,7 @@ function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndp
   if (input === undefined) return undefined;
   const name = file.source.file;
   const { positions } = tree;
-  const endpoint = compileEndpoint({ path: file.path, file: name, input, positions, broken }, context.endpoints);
+  const endpoint = buildEndpointConfig({ path: file.path, file: name, input, positions, broken }, context.endpoints);
   const shadowed =
     context.endpoints.isFlapi && shadowedTemplateWarning(file.path, input["template-source"], endpoint.config, files);
   if (typeof shadowed === "string") reporterOf(positions, report).warning(["template-source"], shadowed);
@@ -116,7 +119,7 @@ function shadowedTemplateWarning(
   if (beside === template.file) return undefined;
   const read = files.read(path);
   if (!read.ok || read.text === template.text) return undefined;
-  return `${template.file} is read, not ${beside}, because template.path comes first; write the path of ${beside} from there, or rename one`;
+  return `Eider reads ${template.file}, not ${beside}, because it searches template.path first; write the path of ${beside} relative to template.path, or rename one of the files`;
 }
 
 function cacheTableIn({ data }: Tree): string | undefined {
@@ -125,7 +128,7 @@ function cacheTableIn({ data }: Tree): string | undefined {
   return table instanceof PlainScalar ? table.source : typeof table === "string" ? table : undefined;
 }
 
-/** A file without any of `kindKeys` is only for includes. A key that resembles one is reported as a typo. */
+/** Whether a file is only for includes: it has none of `kindKeys`. A key that resembles one of them is reported as a typo. */
 function isFragment({ root, source }: YamlFile, report: Report): boolean {
   const keys = root.pairs.flatMap(({ key }) =>
     key.kind === "scalar" && typeof key.value === "string" ? [{ name: key.value, offset: key.start }] : [],
@@ -140,7 +143,7 @@ function isFragment({ root, source }: YamlFile, report: Report): boolean {
   return true;
 }
 
-/** Unlike elsewhere, unknown keys in the MCP blocks are only warnings. */
+/** Unknown keys are errors, except in the MCP blocks, where they are ignored with a warning. */
 function warnAboutIgnoredKeys({ data, positions }: Tree, report: Report): void {
   for (const [kind, known] of Object.entries(mcpKeys)) {
     const block = isMapping(data) ? data[kind] : undefined;

@@ -1,16 +1,16 @@
 import { basename } from "node:path";
 import type { KeyRule } from "./key-rules.ts";
 
-/** Whether a main file was written for flAPI: `flapi.yaml`, and variants such as `flapi-test.yaml`. */
+/** Whether a main file was written for flAPI, as its name shows: `flapi.yaml`, or a variant such as `flapi-test.yaml`. */
 export function isFlapiFile(path: string): boolean {
   return /^flapi(?:[._-].*)?\.ya?ml$/.test(basename(path));
 }
 
-/** Keys of flAPI, and common mistakes. Each list is applied before the schema checks the file. */
+// Rules for flAPI's keys and for common mistakes, applied to a file before the schema checks it.
 
-const authentication = "there is no such key; authentication is configured under 'auth'";
+const authentication = "there is no such key; configure authentication under 'auth'";
 const noTelemetry = "Eider sends no telemetry";
-const notUsed = "Eider has no use for it";
+const notUsed = "Eider does not need it";
 
 const hyphenRules = (prefix: string, ...keys: readonly string[]): readonly KeyRule[] =>
   keys.map((key) => ({ at: `${prefix}${key}`, kind: "renamed", to: key.replaceAll("_", "-") }));
@@ -23,7 +23,7 @@ const authRules = (prefix: string): readonly KeyRule[] => [
   {
     at: `${prefix}roles`,
     kind: "mistake",
-    message: "there is no such key, and roles are not checked here; compare auth.roles in the SQL template",
+    message: "there is no such key; to restrict access by role, check auth.roles in the SQL template",
   },
 ];
 
@@ -44,17 +44,17 @@ export const mainRules: readonly KeyRule[] = [
   ...ignoreRules("use log.level", "log-level"),
   ...ignoreRules("use log.format", "log-format"),
   ...ignoreRules("use limits.query-timeout", "stall-timeout-s"),
-  ...ignoreRules("use max-concurrency: 1 for one query at a time", "connections.*.serialize-access"),
+  ...ignoreRules("to run one query at a time, set max-concurrency: 1", "connections.*.serialize-access"),
   ...ignoreRules(notUsed, "ducklake.override-data-path", "ducklake.data-inlining-row-limit"),
   ...ignoreRules(notUsed, "mcp.allow-list-changed-notifications", "mcp.strict-descriptions"),
   ...ignoreRules(notUsed, ...tracingKeys().map((key) => `tracing.${key}`)),
   { at: "security", kind: "mistake", message: authentication },
   { at: "authentication", kind: "mistake", message: authentication },
-  { at: "server", kind: "mistake", message: "there is no such key; write http-port and http-host" },
+  { at: "server", kind: "mistake", message: "there is no such key; use http-port and http-host" },
   {
     at: "https",
     kind: "mistake",
-    message: "there is no such key; write enforce-https with ssl-cert-file and ssl-key-file",
+    message: "there is no such key; use enforce-https with ssl-cert-file and ssl-key-file",
   },
 ];
 
@@ -77,25 +77,25 @@ export const endpointRules: readonly KeyRule[] = [
   {
     at: "methods",
     kind: "mistake",
-    message: "there is no such key; write 'method' with one method, and a file for each",
+    message: "there is no such key; set 'method' to one method, and write one file per method",
   },
   {
     at: "response",
     kind: "mistake",
     message:
-      "there is no such key; the client chooses the format, and with-pagination and returns are the only switches",
+      "there is no such key; clients choose the format, and only with-pagination and returns change the response",
   },
   { at: "security", kind: "mistake", message: authentication },
   { at: "authentication", kind: "mistake", message: authentication },
   {
     at: "http-status",
     kind: "mistake",
-    message: "statuses of one endpoint are under 'operation'; write operation.http-status",
+    message: "in an endpoint file, this key belongs under 'operation'; write operation.http-status",
   },
-  { at: "operation.returns", kind: "mistake", message: "write it at the top level of the file, not under 'operation'" },
+  { at: "operation.returns", kind: "mistake", message: "move this key to the top level of the file" },
 ];
 
-/** For flAPI projects only, because flAPI's guide uses these names. Elsewhere, unknown types and options are mistakes. */
+/** In flAPI projects, these names from flAPI's guide are accepted too. In other projects, they are errors. */
 export const flapiEndpointRules: readonly KeyRule[] = [
   ...endpointRules,
   { at: "request.*.validators.*.values", kind: "renamed", to: "allowedValues" },
@@ -107,12 +107,12 @@ export const flapiEndpointRules: readonly KeyRule[] = [
   },
 ];
 
-/** Keys of flAPI in the MCP blocks, and what to do instead. In flAPI, the first one protects data. */
+/** flAPI's keys in the MCP blocks, and what to do instead. In flAPI, `allowed-roles` restricts access. */
 export const ignoredMcpKeys: Readonly<Record<string, string>> = {
-  "allowed-roles": "every client that passes mcp.auth may use it; compare auth.roles in the SQL template",
+  "allowed-roles": "every client that passes mcp.auth may use it; check auth.roles in the SQL template",
   response: "select the columns and limit the rows in the SQL template",
   "rate-limit": "write rate-limit at the top level of this file",
-  "uri-template": "write its path as the name, such as customers/{id}",
+  "uri-template": "use its path as the name, for example customers/{id}",
 };
 
 function tracingKeys(): readonly string[] {

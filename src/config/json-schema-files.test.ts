@@ -4,14 +4,16 @@ import { Ajv } from "ajv";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { blocksOf } from "../../test/markdown.ts";
-import { endpointJsonSchema, mainJsonSchema } from "./json-schema.ts";
+import { endpointJsonSchema, mainJsonSchema, testFileJsonSchema } from "./json-schema.ts";
 import { kindKeys } from "./schema/endpoint.ts";
+import { isTestFile } from "./test-file-name.ts";
 
 /** The schemas as an editor applies them: to the text of each file, without what it includes. */
 const root = join(import.meta.dirname, "../..");
 const ajv = new Ajv({ strict: false });
 const main = ajv.compile(mainJsonSchema());
 const endpoint = ajv.compile(endpointJsonSchema());
+const testFile = ajv.compile(testFileJsonSchema());
 
 type Verdict = "valid" | "invalid" | "no endpoint" | "no YAML";
 
@@ -45,6 +47,10 @@ const good = [...yamlFilesBelow("examples"), ...yamlFilesBelow("test/fixtures")]
 
 test.each(good)("%s is valid", (file) => {
   expect(["valid", "no endpoint"]).toContain(verdictOn(read(file), isMainFile(file)));
+});
+
+test.each(good.filter(isTestFile))("%s is valid as a file of tests", (file) => {
+  expect([testFile(parse(read(file))), testFile.errors]).toEqual([true, null]);
 });
 
 test("most of them are endpoints", () => {

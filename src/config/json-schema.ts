@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ConnectionType } from "../engines/connection-type.ts";
-import { engine } from "../engines/index.ts";
+import type { OptionRules, OptionValues } from "../engines/connection-type.ts";
+import { engine, remoteEngines } from "../engines/index.ts";
 import { validators } from "../params/validators/index.ts";
 import { type JsonSchema, SCALARS } from "../params/validators/scalars.ts";
 import { endpointRules, mainRules } from "./flapi-keys.ts";
@@ -9,6 +9,7 @@ import { connection, ownKeys } from "./schema/connections.ts";
 import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
 import { mainSchema } from "./schema/main.ts";
 import { validator } from "./schema/request.ts";
+import { testFileSchema } from "./schema/test-file.ts";
 
 /** The JSON Schema of the main file, for editors. Derived from the schema that the loader uses. */
 export function mainJsonSchema(): JsonSchema {
@@ -20,6 +21,14 @@ export function endpointJsonSchema(): JsonSchema {
   return fileSchema(endpointSchema, endpointRules, {
     title: "Eider: endpoint file",
     anyOf: kindKeys.map((kind) => ({ required: [kind] })),
+  });
+}
+
+/** The JSON Schema of a file of endpoint tests. */
+export function testFileJsonSchema(): JsonSchema {
+  return fileSchema(testFileSchema, [], {
+    title: "Eider: endpoint tests",
+    oneOf: [{ required: ["endpoint"] }, { required: ["tool"] }],
   });
 }
 
@@ -71,7 +80,7 @@ function describeDefault(draft: Draft): void {
 /** A list may be empty or an include. Some lists may also be a single string. */
 function listForms(schema: z.core.$ZodTypes): JsonSchema {
   return z.safeParse(schema, "text").success
-    ? { type: ["array", "null", ...SCALARS], pattern: "\\S" }
+    ? { type: ["array", "null", ...SCALARS], pattern: z.safeParse(schema, "").success ? "" : "\\S" }
     : { type: ["array", "null", "string"], pattern: INCLUDE };
 }
 
@@ -88,23 +97,26 @@ function replace(draft: Draft, by: JsonSchema): void {
 
 /** A connection has its own keys, and the options of its type. */
 function connectionSchema(): JsonSchema {
-  const { connectionTypes } = engine;
+  const kinds = [
+    ...engine.connectionTypes.map(({ type, ...rules }) => ({ key: "type", value: type, ...rules })),
+    ...remoteEngines.map(({ name, ...rules }) => ({ key: "engine", value: name, ...rules })),
+  ];
   const { properties: own } = schemaOf(ownKeys);
-  const options = new Set(connectionTypes.flatMap((type) => type.options));
+  const options = new Set(kinds.flatMap((kind) => kind.options));
   return {
     type: ["object", "null", "string"],
     pattern: INCLUDE,
     properties: {
       ...(isDraft(own) ? own : {}),
-      ...Object.fromEntries([...options].map((option) => [option, { type: SCALARS }])),
+      ...Object.fromEntries([...options].map((option) => [option, { type: [...SCALARS, "array", "object"] }])),
     },
     additionalProperties: false,
     allOf: [
-      implies({ not: { required: ["type"] } }, forbidOtherOptions(options, [])),
-      ...connectionTypes.map(({ type, options: known, required, values = {} }) =>
+      implies({ not: { anyOf: [{ required: ["type"] }, { required: ["engine"] }] } }, forbidOtherOptions(options, [])),
+      ...kinds.map(({ key, value, options: known, required, values = {} }) =>
         implies(
-          { required: ["type"], properties: { type: { const: type } } },
-          { allOf: [forbidOtherOptions(options, known), allowValues(values), ...required.map(atLeastOneOf)] },
+          { required: [key], properties: { [key]: { const: value } } },
+          { allOf: [forbidOtherOptions(options, known), allowValues(known, values), ...required.map(atLeastOneOf)] },
         ),
       ),
     ],
@@ -112,14 +124,18 @@ function connectionSchema(): JsonSchema {
 }
 
 /** As the loader checks them. */
-function allowValues(values: NonNullable<ConnectionType["values"]>): JsonSchema {
-  return {
-    properties: Object.fromEntries(Object.entries(values).map(([option, allowed]) => [option, valueSchema(allowed)])),
-  };
+function allowValues(options: readonly string[], values: NonNullable<OptionRules["values"]>): JsonSchema {
+  return { properties: Object.fromEntries(options.map((option) => [option, valueSchema(values[option])])) };
 }
 
-function valueSchema(allowed: NonNullable<ConnectionType["values"]>[string]): JsonSchema {
+function valueSchema(allowed: OptionValues | undefined): JsonSchema {
   switch (allowed) {
+    case undefined:
+      return { type: SCALARS };
+    case "list":
+      return { type: [...SCALARS, "array"], items: { type: SCALARS } };
+    case "map":
+      return { type: "object", additionalProperties: { type: SCALARS } };
     case "boolean":
       return {
         anyOf: [

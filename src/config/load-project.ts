@@ -14,9 +14,11 @@ import type { LoadedProject, MainConfig, Project } from "./project.ts";
 import { canBeListed, insecureAddressWarning } from "./remote-address.ts";
 import { openRemoteCopies, type TemporaryFiles } from "./remote-copies.ts";
 import { reporterOf } from "./reporter.ts";
+import { kindKeys } from "./schema/endpoint.ts";
 import { shareCaches } from "./shared-caches.ts";
 import { openTemplates } from "./template-file.ts";
-import type { Report } from "./tree.ts";
+import { isTestFile } from "./test-file-name.ts";
+import { type Report, warningAt } from "./tree.ts";
 import { openYamlFiles, type YamlFiles } from "./yaml-file.ts";
 
 export interface LoadOptions {
@@ -29,6 +31,8 @@ export interface LoadOptions {
   readonly ignoresEnvFile?: boolean;
   /** If true, remote files are not read, and their endpoints are left out. */
   readonly isOffline?: boolean;
+  /** Given the files on disk, returns the files of the project: these and others, or only others. */
+  readonly overlay?: ((disk: Files) => Files) | undefined;
   /** Where temporary files may be created, to read remote files. */
   readonly temporaryFiles?: TemporaryFiles;
   /** The parts of the previous load, with the same options. Those whose files have not changed are reused. */
@@ -59,7 +63,8 @@ export async function loadProject(options: LoadOptions): Promise<LoadResult> {
   try {
     for (;;) {
       const problems: Problem[] = [];
-      const files = openFiles(options.cwd, remote);
+      const disk = openFiles(options.cwd, remote);
+      const files = options.overlay?.(disk) ?? disk;
       const { project, parts } = await runInSlices(readProject(options, files, (problem) => problems.push(problem)));
       const sorted = sortProblems(withoutDuplicates(problems));
       const errors = sorted.filter(({ severity }) => severity === "error");
@@ -191,14 +196,30 @@ function endpointPaths(mainFile: MainFile, main: TemplatePaths, { files, report 
     if (listing === undefined) warning(at, `${address} is remote and was not read; its endpoints were not checked`);
     else if (!listing.ok) error(at, `${address} cannot be read: ${listing.reason}`);
     if (listing?.ok !== true) return [];
-    if (listing.files.length > 0) return listing.files;
+    if (listing.files.length > 0) return withoutTests(listing.files, { files, report });
     warning(at, `${address} contains no YAML files; the folder of the configuration file is searched instead`);
   }
   // A local folder, or a web server, whose files cannot be listed: the endpoints are in the local folder.
   const listing = files.list(templatePath, isYaml);
-  if (listing?.ok === true) return listing.files.filter((found) => found !== mainFile.path);
+  if (listing?.ok === true) {
+    return withoutTests(listing.files, { files, report }).filter((found) => found !== mainFile.path);
+  }
   if (listing !== undefined) error(at, `the folder ${files.display(listing.folder)} cannot be read: ${listing.reason}`);
   return [];
+}
+
+const TOP_LEVEL_KIND = new RegExp(`^(?:${kindKeys.join("|")}) *:`, "m");
+
+/** Leaves out the files of endpoint tests. Warns about one that was probably meant as an endpoint. */
+function withoutTests(paths: readonly string[], { files, report }: LoadContext): readonly string[] {
+  return paths.filter((path) => {
+    if (!isTestFile(path)) return true;
+    const read = files.read(path);
+    const location = { file: files.display(path), line: 1, column: 1 };
+    const message = "a file with this name holds tests and is no endpoint; rename it";
+    if (read.ok && TOP_LEVEL_KIND.test(read.text)) report(warningAt(location, [], message));
+    return false;
+  });
 }
 
 /** A problem in an included file is found once per include, but reported once. */

@@ -93,6 +93,7 @@ function compileConnection(
     name,
     init: input.init,
     type: input.type,
+    engine: input.engine === "duckdb" ? undefined : input.engine,
     options: mapValues(input.options, (value) => toAbsolute(value, folder)),
     properties: new Map(Object.entries(properties)),
     readOnly: input["read-only"],

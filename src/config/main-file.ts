@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { readEnvFile, type Variables } from "./env-file.ts";
 import { compilePattern, type Environment, openEnvironment, type Pattern } from "./environment.ts";
+import { fileIdentity } from "./files.ts";
 import { mainRules } from "./flapi-keys.ts";
 import { openIncludes } from "./includes.ts";
 import type { Journal } from "./journal.ts";
@@ -12,6 +13,17 @@ import { BROKEN, dataAt, errorAt, type NodePositions, type Report, valueLocation
 import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
 const defaultNames: readonly string[] = ["eider.yaml", "eider.yml", "flapi.yaml"];
+
+/** Whether a folder contains a main file with a default name. */
+export async function hasMainFile(folder: string): Promise<boolean> {
+  const found = await Promise.all(defaultNames.map((name) => fileIdentity(resolve(folder, name))));
+  return found.some((identity) => identity !== undefined);
+}
+
+/** The main file that the environment names. */
+export function mainFileFrom(env: Variables): string | undefined {
+  return env["EIDER_CONFIG"] || env["FLAPI_CONFIG"] || undefined;
+}
 
 export interface MainFile {
   readonly path: string;
@@ -33,7 +45,7 @@ export interface MainFileContext extends Pick<Journal, "files" | "report" | "rec
 /** Reads the given main file, or the first with a default name. Undefined if this fails, which is already reported. */
 export function readMainFile(file: string | undefined, context: MainFileContext): MainFile | undefined {
   const { env, files, report } = context;
-  const named = file ?? (env["EIDER_CONFIG"] || env["FLAPI_CONFIG"] || undefined);
+  const named = file ?? mainFileFrom(env);
   const candidates = (named === undefined ? defaultNames : [named]).map((name) => resolve(context.cwd, name));
   for (const path of candidates) {
     const opened = context.yaml.open(path);
@@ -42,7 +54,7 @@ export function readMainFile(file: string | undefined, context: MainFileContext)
   }
   const [first = context.cwd] = candidates;
   const message = named === undefined ? `not found, and neither is ${defaultNames.slice(1).join(" or ")}` : "not found";
-  const hint = "name the configuration file with --config, or write one";
+  const hint = "name the configuration file with --config, or create a project with 'eider init'";
   report(errorAt({ file: files.display(first), line: 1, column: 1 }, [], `${message}; ${hint}`));
   return undefined;
 }

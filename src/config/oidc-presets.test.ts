@@ -131,28 +131,31 @@ test.each<[Partial<OidcInput>, readonly string[]]>([
   [{ "provider-type": "auth0" }, ["domain: missing; provider-type auth0 needs it, or an issuer-url"]],
   [
     { "provider-type": "okta", domain: "https://acme.okta.com/" },
-    ["domain: must be a host, not 'https://acme.okta.com/'; issuer-url takes a whole address"],
+    ["domain: must be a host name, not 'https://acme.okta.com/'; for a whole URL, use issuer-url"],
   ],
   [
     { "provider-type": "microsoft", tenant: "a/../b" },
-    ["tenant: must be an id or a name, not 'a/../b'; issuer-url takes a whole address"],
+    ["tenant: must be an ID or a name, not 'a/../b'; for a whole URL, use issuer-url"],
   ],
   [
     { "provider-type": "google", "enable-client-credentials": true, "enable-refresh-tokens": true },
-    ["client-secret: missing; enable-client-credentials and enable-refresh-tokens needs it"],
+    ["client-secret: missing; enable-client-credentials and enable-refresh-tokens need it"],
   ],
   [
     { "provider-type": "github", "enable-refresh-tokens": true, "client-secret": "s" },
-    ["enable-refresh-tokens: github has no token endpoint of OpenID Connect; remove it"],
+    ["enable-refresh-tokens: GitHub has no OpenID Connect token endpoint; remove this key"],
   ],
   [
     { "provider-type": "github", "allowed-audiences": ["a"] },
-    ["allowed-audiences: tokens of github name no audience; remove it"],
+    ["allowed-audiences: GitHub's tokens have no audience; remove this key"],
   ],
-  [{ "issuer-url": "id.test" }, ["issuer-url: must be an address that begins with https://"]],
-  [{ "issuer-url": "file:///etc/passwd" }, ["issuer-url: must be an address that begins with https://"]],
-  [{ "issuer-url": "https://u:p@id.test" }, ["issuer-url: must hold no user, no query and no fragment"]],
-  [{ "issuer-url": "https://id.test?a=b" }, ["issuer-url: must hold no user, no query and no fragment"]],
+  [{ "issuer-url": "id.test" }, ["issuer-url: must be a URL that starts with https:// (or http:// on this machine)"]],
+  [
+    { "issuer-url": "file:///etc/passwd" },
+    ["issuer-url: must be a URL that starts with https:// (or http:// on this machine)"],
+  ],
+  [{ "issuer-url": "https://u:p@id.test" }, ["issuer-url: must not contain a user, a query or a fragment"]],
+  [{ "issuer-url": "https://id.test?a=b" }, ["issuer-url: must not contain a user, a query or a fragment"]],
 ])("%j is refused", (changes, expected) => {
   const { policy, problems } = oidcPolicyOf(settings(changes));
   expect(policy).toBeUndefined();

@@ -2,7 +2,7 @@ import type { OidcPolicy, OidcProvider } from "../auth/policy.ts";
 import { isLoopback } from "./loopback.ts";
 import type { OidcInput } from "./schema/auth.ts";
 
-/** A problem with the block. `key` is the key to add or change. */
+/** A problem in an `oidc` block. `key` is the key to add, change or remove. */
 export interface OidcProblem {
   readonly severity: "error" | "warning";
   readonly key: string;
@@ -50,7 +50,7 @@ const presets: Readonly<Record<OidcProvider, Preset>> = {
     usernameClaim: "preferred_username",
     scopes: OPENID,
   },
-  // The URL of its API, because GitHub has neither discovery nor signed tokens.
+  // Not an issuer but the URL of GitHub's API, which checks its tokens: GitHub has neither discovery nor signed tokens.
   github: { issuer: "https://api.github.com", usernameClaim: "login", scopes: ["read:user", "user:email"] },
   generic: { issuer: undefined, usernameClaim: "sub", scopes: OPENID },
 };
@@ -79,7 +79,7 @@ export function oidcPolicyOf(settings: OidcInput): OidcPolicyResult {
     usernameClaim: settings["username-claim"] ?? preset.usernameClaim,
     emailClaim: settings["email-claim"],
     rolesClaim: rolesClaim ?? "roles",
-    // `roles-claim` disables the path of the preset.
+    // A configured `roles-claim` overrides the path of the preset.
     roleClaimPath: settings["role-claim-path"] ?? (rolesClaim === undefined ? preset.roleClaimPath : undefined),
     groupsClaim: settings["groups-claim"],
     scopes: settings.scopes ?? preset.scopes,
@@ -95,15 +95,16 @@ export function oidcPolicyOf(settings: OidcInput): OidcPolicyResult {
 function exchangeProblems(settings: OidcInput): readonly OidcProblem[] {
   const enabled = (["enable-client-credentials", "enable-refresh-tokens"] as const).filter((key) => settings[key]);
   if (settings["provider-type"] === "github") {
-    return enabled.map((key) => error(key, "github has no token endpoint of OpenID Connect; remove it"));
+    return enabled.map((key) => error(key, "GitHub has no OpenID Connect token endpoint; remove this key"));
   }
   if (enabled.length === 0 || settings["client-secret"] !== undefined) return [];
-  return [error("client-secret", `missing; ${enabled.join(" and ")} needs it`)];
+  const verb = enabled.length > 1 ? "need" : "needs";
+  return [error("client-secret", `missing; ${enabled.join(" and ")} ${verb} it`)];
 }
 
 function audienceProblems(settings: OidcInput): readonly OidcProblem[] {
   if (settings["provider-type"] !== "github" || (settings["allowed-audiences"] ?? []).length === 0) return [];
-  return [error("allowed-audiences", "tokens of github name no audience; remove it")];
+  return [error("allowed-audiences", "GitHub's tokens have no audience; remove this key")];
 }
 
 /** The issuer of the preset, with its placeholders replaced. */
@@ -119,7 +120,7 @@ function issuerFromPreset(settings: OidcInput, preset: Preset, problems: OidcPro
       return "";
     }
     if (!SHAPES[name].test(value)) {
-      problems.push(error(name, `${EXPECTED[name]}, not '${value}'; issuer-url takes a whole address`));
+      problems.push(error(name, `${EXPECTED[name]}, not '${value}'; for a whole URL, use issuer-url`));
       return "";
     }
     if (name === "domain" && !value.includes(".")) return value + (preset.domainSuffix ?? "");
@@ -134,9 +135,9 @@ const SHAPES: Readonly<Record<Placeholder, RegExp>> = {
 };
 
 const EXPECTED: Readonly<Record<Placeholder, string>> = {
-  tenant: "must be an id or a name",
+  tenant: "must be an ID or a name",
   realm: "must be a name",
-  domain: "must be a host",
+  domain: "must be a host name",
 };
 
 const WELL_KNOWN = /\/\.well-known\/openid-configuration$/;
@@ -144,11 +145,11 @@ const WELL_KNOWN = /\/\.well-known\/openid-configuration$/;
 function issuerFromUrl(text: string, preset: Preset, problems: OidcProblem[]): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
-    problems.push(error("issuer-url", "must be an address that begins with https://"));
+    problems.push(error("issuer-url", "must be a URL that starts with https:// (or http:// on this machine)"));
     return undefined;
   }
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
-    problems.push(error("issuer-url", "must hold no user, no query and no fragment"));
+    problems.push(error("issuer-url", "must not contain a user, a query or a fragment"));
     return undefined;
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname)) {

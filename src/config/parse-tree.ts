@@ -16,9 +16,9 @@ import {
 } from "./tree.ts";
 
 export interface ParsedTree<Value> {
-  /** The output of the schema, without the invalid parts. */
+  /** The output of the schema for the keys without problems. Undefined if a required key has a problem. */
   readonly value: Value | undefined;
-  /** Top-level keys with a problem. `value` does not contain their values. */
+  /** Top-level keys with a problem. In `value`, they have their defaults. */
   readonly broken: ReadonlySet<string>;
 }
 
@@ -28,28 +28,28 @@ export function parseTree<Schema extends z.ZodType>(
   schema: Schema,
   report: Report,
 ): ParsedTree<z.output<Schema>> {
-  let first = schema.safeParse(tree.data, PARSING);
-  while (!first.success && replaceBooleanWords(tree, first.error.issues, report))
-    first = schema.safeParse(tree.data, PARSING);
-  // No schema accepts a BROKEN value.
-  if (first.success) return { value: first.data, broken: new Set() };
+  let parsed = schema.safeParse(tree.data, PARSING);
+  while (!parsed.success && replaceBooleanWords(tree, parsed.error.issues, report))
+    parsed = schema.safeParse(tree.data, PARSING);
+  // No key is broken then: no schema accepts a BROKEN value.
+  if (parsed.success) return { value: parsed.data, broken: new Set() };
 
   const broken = brokenKeys(tree.data);
-  const rest: Mapping = Object.assign(Object.create(null), tree.data);
-  for (const issue of first.error.issues) {
+  const valid: Mapping = Object.assign(Object.create(null), tree.data);
+  for (const issue of parsed.error.issues) {
     const path = issue.path.filter((step) => typeof step !== "symbol");
     if (issue.code === "unrecognized_keys") {
+      // One line per key.
       const messages = issue.message.split("\n");
       for (const [index, key] of issue.keys.entries()) {
         report(errorAt(keyLocation(tree.positions, [...path, key]), [...path, key], messages[index] ?? issue.message));
-        if (path.length === 0) delete rest[key];
+        if (path.length === 0) delete valid[key];
       }
     } else reportIssue(tree, { path, message: issue.message }, report);
     if (typeof path[0] === "string") broken.add(path[0]);
   }
-  for (const key of broken) delete rest[key];
-  const second = schema.safeParse(rest, PARSING);
-  return { value: second.data, broken };
+  for (const key of broken) delete valid[key];
+  return { value: schema.safeParse(valid, PARSING).data, broken };
 }
 
 /** YAML 1.1 and flAPI's parser read these words as booleans. */
@@ -60,7 +60,7 @@ const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
   ["off", false],
 ]);
 
-/** Replaces the words where a boolean is expected, with a warning. Returns false if there are none. */
+/** Replaces these words where a boolean is expected, with a warning. Returns whether it replaced any. */
 function replaceBooleanWords(tree: Tree, issues: readonly z.core.$ZodIssue[], report: Report): boolean {
   let isReplaced = false;
   for (const { path: steps, message } of issues) {

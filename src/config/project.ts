@@ -1,7 +1,7 @@
 import type { AuthPolicy } from "../auth/policy.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
-import type { Permission } from "../sql/privileged-actions.ts";
+import type { Permission } from "../sql/privileged-action.ts";
 import type { AccessConfig } from "./access-config.ts";
 import type { CacheConfig, CacheStorage } from "./cache-config.ts";
 import type { HeartbeatConfig } from "./heartbeat.ts";
@@ -15,12 +15,14 @@ import type { SourceFile } from "./tree.ts";
 
 export interface ConnectionConfig {
   readonly name: string;
-  /** As written. `initOf` adds the SQL of `type`. */
+  /** As written, without the SQL of `type`, which `initOf` adds. */
   readonly init: string | undefined;
   readonly type: string | undefined;
-  /** The options of `type`. Relative paths are already absolute. */
+  /** The name of the engine on another machine that runs the SQL. Undefined for the embedded engine. */
+  readonly engine: string | undefined;
+  /** The options of `type` or `engine`, with paths made absolute. */
   readonly options: Readonly<Record<string, string>>;
-  /** The values of `conn.<key>`. Relative paths are already absolute. */
+  /** The values of `conn.<key>` in templates, with paths made absolute. */
   readonly properties: ReadonlyMap<string, string>;
   readonly readOnly: boolean;
   readonly lazy: boolean;
@@ -55,7 +57,7 @@ export interface MainConfig {
   readonly description: string;
   readonly version: string;
   readonly http: { readonly host: string; readonly port: number };
-  /** The local folder of endpoint files and templates. */
+  /** The folder of endpoint files and templates: `template.path`, or the folder of the main file if that is a URL. */
   readonly templatePath: string;
   /** `template.path` if it is a URL. */
   readonly templateAddress: string | undefined;
@@ -63,10 +65,10 @@ export interface MainConfig {
   /** DuckDB settings by name, without `db_path`. */
   readonly duckdb: { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> };
   readonly limits: Limits;
-  /** For write endpoints that do not set their own statuses. */
+  /** The statuses of writes, unless an endpoint overrides them. */
   readonly httpStatus: HttpStatusInput;
   readonly access: AccessConfig;
-  /** The OpenAPI document and its page. Undefined if disabled. */
+  /** Settings of `/docs`. Undefined if it is disabled. */
   readonly docs: { readonly needsAuth: boolean } | undefined;
   /** Undefined if MCP is disabled. */
   readonly mcp: McpSettings | undefined;
@@ -75,7 +77,7 @@ export interface MainConfig {
   readonly log: {
     readonly level: LogLevel;
     readonly format: "pretty" | "json" | undefined;
-    /** Slower queries are logged. Undefined if disabled. */
+    /** Queries that take longer are logged. Undefined if the slow query log is disabled. */
     readonly slowQueryMs: number | undefined;
   };
   readonly observability: ObservabilityConfig;
@@ -164,7 +166,7 @@ export interface Project {
   readonly endpoints: readonly EndpointConfig[];
   /** The allowed environment variables that are set, for `{{env.X}}` in SQL templates. */
   readonly environment: ReadonlyMap<string, string>;
-  /** Whether `template.environment-whitelist` contains a name. */
+  /** Whether `template.environment-whitelist` allows a variable. */
   readonly environmentAllows: (name: string) => boolean;
   /** The variables from the file `.env`. The real environment overrides them. */
   readonly envFile: Readonly<Record<string, string | undefined>>;

@@ -4,7 +4,7 @@ import type { KeyPath, Location, Problem } from "./problem.ts";
 export interface SourceFile {
   /** The path as shown in messages. */
   readonly file: string;
-  /** In YAML, directives are masked, but every line keeps its length. */
+  /** In a YAML file, environment references and includes are replaced by tokens of the same length. */
   readonly text: string;
 }
 
@@ -72,7 +72,7 @@ export function valueLocation(root: NodePositions, path: KeyPath): Location {
   return locationOf(positionsAt(root, path).value);
 }
 
-/** The location of the key for a block, of the value for a scalar. */
+/** Where to report a problem of a value: at its key if it is a mapping or list, otherwise at the value itself. */
 export function partLocation(root: NodePositions, path: KeyPath): Location {
   const positions = positionsAt(root, path);
   return locationOf(positions.children === undefined ? positions.value : positions.key);

@@ -18,13 +18,16 @@ export interface YamlFile {
 export type YamlReadResult =
   | { readonly kind: "parsed"; readonly file: YamlFile }
   | { readonly kind: "absent" }
-  /** It cannot be read, or is not valid YAML. The problem is already reported. */
+  /** It cannot be read, or is not valid YAML; `open` has reported the problem. Or it is remote and has no copy yet. */
   | { readonly kind: "broken" };
 
 export interface YamlFiles {
-  /** Parses a file only once, even if many files include it. Reports its problems only if its text `matters`. */
-  open(path: string, matters?: (text: string) => boolean): YamlReadResult;
-  /** Drops a file that is probably not included, because thousands of parsed files need much memory. */
+  /**
+   * Reads a file, which is parsed only once, even if many files include it. Each call reports the file's problems, unless
+   * `isRelevant` returns false for its text.
+   */
+  open(path: string, isRelevant?: (text: string) => boolean): YamlReadResult;
+  /** Frees the memory of a parsed file that other files probably do not include. A project may have thousands. */
   forget(path: string): void;
 }
 
@@ -38,12 +41,12 @@ export function openYamlFiles(files: Files, report: Report): YamlFiles {
   }
 
   return {
-    open(path, matters = () => true) {
-      // Also for a known file: it is an input of every endpoint that includes it, and so are its problems.
+    open(path, isRelevant = () => true) {
+      // Even if the file is already parsed: for each endpoint, the journal records which files it read, and their problems.
       const read = files.read(path);
       const file = opened.get(path) ?? open(path, read);
       opened.set(path, file);
-      const isReported = file.problems.length > 0 && (!read.ok || matters(read.text));
+      const isReported = file.problems.length > 0 && (!read.ok || isRelevant(read.text));
       for (const problem of isReported ? file.problems : []) report(problem);
       return file.result;
     },
@@ -66,7 +69,7 @@ function openYaml(
     case "unreadable":
       report(errorAt({ file: name, line: 1, column: 1 }, [], `cannot be read: ${read.why.reason}`));
       return { kind: "broken" };
-    // A remote file that the next pass can read.
+    // The load fetches remote files after this pass, and reads them in the next one.
     case "unread":
       return { kind: "broken" };
   }

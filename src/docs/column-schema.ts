@@ -127,6 +127,11 @@ function sharedSchema(type: Shared): readonly [name: string, schema: JsonObject]
       return ["Decimal", { type: ["number", "null"], format: "decimal", description }];
     }
     case "bignum":
+      if (type.fractional === true) {
+        const description =
+          "Any number of digits, with a fraction or not, all exact. Parsing it as a double may lose the last ones.";
+        return ["Numeric", { type: ["number", "null"], format: "decimal", description }];
+      }
       return ["BigNumber", { type: ["integer", "null"], description: "Any number of digits, all exact." }];
     case "geometry":
       return ["Geometry", { type: nullableString, description: "Well-known text: `POINT (1 2)`." }];

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { type Sample, sampleLookup, samplesOf, singleSamples } from "../endpoint/samples.ts";
 import type { Engine } from "../engines/engine.ts";
+import type { Engines } from "../engines/engines.ts";
 import type { Column } from "../result/column.ts";
 import { effectsOf } from "../sql/classify.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -15,13 +16,13 @@ const MAX_CONCURRENT = 4;
 /** Finds the shape of the rows of each endpoint. Prepares its template, but does not run it. */
 export async function describeEndpoints(
   endpoints: readonly Endpoint[],
-  engine: Engine,
+  { engineOf }: Pick<Engines, "engineOf">,
 ): Promise<ReadonlyMap<Endpoint, RowShape>> {
   const shapes = new Map<Endpoint, RowShape>();
   let next = 0;
   const work = async (): Promise<void> => {
     for (let endpoint = endpoints[next++]; endpoint !== undefined; endpoint = endpoints[next++]) {
-      shapes.set(endpoint, await describeEndpoint(endpoint, engine));
+      shapes.set(endpoint, await describeEndpoint(endpoint, engineOf(endpoint.connections)));
     }
   };
   await Promise.all(Array.from({ length: MAX_CONCURRENT }, work));

@@ -1,8 +1,8 @@
 import type { Parameter, Validator } from "../params/parameter.ts";
 import { type JsonObject, joinPresent, withoutUnset } from "./json.ts";
 
-/** Which validators apply. With `validate-before-write: false`, only enums or none. */
-export type AppliedValidators = "all" | "lists" | "nothing";
+/** Which validators of a parameter apply. With `validate-before-write: false`, only its enums, or none. */
+export type AppliedValidators = "all" | "enums" | "none";
 
 /** The schema of a body field without validators. The template gets objects and lists as JSON text. */
 const ANY_VALUE: JsonObject = {
@@ -11,10 +11,10 @@ const ANY_VALUE: JsonObject = {
   items: {},
 };
 
-/** The rules of a parameter as JSON Schema. `own` are Eider's rules for a built-in name such as `limit`. */
-export function parameterSchema(parameter: Parameter, applied: AppliedValidators, own?: JsonObject): JsonObject {
+/** The rules of a parameter as JSON Schema. `builtIn`: Eider's own rules, for a name that it uses itself, such as `limit`. */
+export function parameterSchema(parameter: Parameter, applied: AppliedValidators, builtIn?: JsonObject): JsonObject {
   const validators = validatorsIn(parameter, applied);
-  const schema = schemaOf(validators, parameter, own);
+  const schema = schemaOf(validators, parameter, builtIn);
   const withDefault = addDefault(schema, parameter.default);
   return parameter.in === "body" && !isRequired(parameter) ? nullable(withDefault) : withDefault;
 }
@@ -28,25 +28,26 @@ function validatorsIn({ validators }: Parameter, applied: AppliedValidators): re
   switch (applied) {
     case "all":
       return validators;
-    case "lists":
+    case "enums":
       return validators.filter(({ allowedValues }) => allowedValues !== undefined);
-    case "nothing":
+    case "none":
       return [];
   }
 }
 
-function schemaOf(validators: readonly Validator[], parameter: Parameter, own: JsonObject | undefined): JsonObject {
+function schemaOf(validators: readonly Validator[], parameter: Parameter, builtIn: JsonObject | undefined): JsonObject {
   const list = validators.find(({ allowedValues }) => allowedValues !== undefined)?.allowedValues;
   if (list !== undefined) {
     // The other validators may reject some values of the list.
     const allowed = list.filter((text) => validators.every((validator) => validator.check(text).ok));
-    const ownValues = own?.["enum"];
+    const builtInValues = builtIn?.["enum"];
     return {
       type: "string",
-      enum: Array.isArray(ownValues) ? allowed.filter((text) => ownValues.includes(text)) : allowed,
+      enum: Array.isArray(builtInValues) ? allowed.filter((text) => builtInValues.includes(text)) : allowed,
     };
   }
-  const [first, ...others] = [...(own === undefined ? [] : [own]), ...validators.map(({ jsonSchema }) => jsonSchema)];
+  const declared = validators.map(({ jsonSchema }) => jsonSchema);
+  const [first, ...others] = builtIn === undefined ? declared : [builtIn, ...declared];
   if (first === undefined) return parameter.in === "body" ? ANY_VALUE : { type: "string", ...minLengthOf(parameter) };
   const merged = others.reduce(mergeRules, first);
   return merged["type"] === "string" ? mergeRules(merged, minLengthOf(parameter)) : merged;
@@ -60,17 +61,13 @@ function minLengthOf({ in: location }: Parameter): JsonObject {
 const LOWER_BOUNDS: ReadonlySet<string> = new Set(["minimum", "minLength"]);
 const UPPER_BOUNDS: ReadonlySet<string> = new Set(["maximum", "maxLength"]);
 
-/** Adds rules to a schema. Rules for another type cannot be merged, so they go into the description. */
+/** Adds rules to a schema. Rules for a different type cannot be merged, so the description mentions them. */
 function mergeRules(schema: JsonObject, rules: JsonObject): JsonObject {
   if (rules["type"] !== undefined && rules["type"] !== schema["type"]) {
-    const words = Object.entries(rules).map(([key, value]) => `${key} ${value}`);
-    return {
-      ...schema,
-      description: joinPresent(
-        [stringOrUndefined(schema["description"]), `As a string also: ${words.join(", ")}`],
-        ". ",
-      ),
-    };
+    const { type, ...others } = rules;
+    const words = Object.entries(others).map(([key, value]) => `${key} ${value}`);
+    const rule = `Must also be a valid ${type}${words.length === 0 ? "" : ` (${words.join(", ")})`}`;
+    return { ...schema, description: joinPresent([stringOrUndefined(schema["description"]), rule], ". ") };
   }
   const merged: Record<string, unknown> = { ...schema };
   const conflicting: JsonObject[] = [];
@@ -93,7 +90,7 @@ function stringOrUndefined(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Adds the default, with the type of the schema. If a JSON number cannot represent it, it goes into the description. */
+/** Adds the default, converted to the type of the schema. If a JSON number cannot represent it, the description mentions it. */
 function addDefault(schema: JsonObject, defaultText: string | undefined): JsonObject {
   if (defaultText === undefined) return schema;
   const value = typedDefault(schema["type"], defaultText);
@@ -117,7 +114,7 @@ function typedDefault(type: unknown, defaultText: string): unknown {
   }
 }
 
-/** JSON `null` counts as absent. */
+/** Allows JSON `null`, which counts as absent. */
 function nullable(schema: JsonObject): JsonObject {
   const types = Array.isArray(schema["type"]) ? schema["type"] : [schema["type"]];
   const values = schema["enum"];

@@ -55,12 +55,12 @@ function declaredParameter(parameter: Parameter, endpoint: Endpoint, { limits }:
     in: location,
     required: isRequired(parameter) || undefined,
     description,
-    schema: parameterSchema(parameter, appliedValidatorsOf(endpoint, name), ownRules(parameter, endpoint, limits)),
+    schema: parameterSchema(parameter, appliedValidatorsOf(endpoint, name), builtInRules(parameter, endpoint, limits)),
   });
 }
 
 /** Eider's own rules for a parameter with a built-in name. */
-function ownRules({ name, in: location }: Parameter, endpoint: Endpoint, limits: ParameterContext["limits"]) {
+function builtInRules({ name, in: location }: Parameter, endpoint: Endpoint, limits: ParameterContext["limits"]) {
   if (name === "format" && location === "query") return formatSchema(endpoint);
   return isPageField(name) && endpoint.operation.kind === "read" ? pageSchema(name, limits) : undefined;
 }
@@ -68,7 +68,7 @@ function ownRules({ name, in: location }: Parameter, endpoint: Endpoint, limits:
 /** With `validate-before-write: false`, only enums that become part of the SQL are checked. */
 export function appliedValidatorsOf({ operation, template }: Endpoint, name: string): AppliedValidators {
   if (operation.kind === "read" || operation.validateBeforeWrite) return "all";
-  return template?.enforcedEnums.has(name) === true ? "lists" : "nothing";
+  return template?.enforcedEnums.has(name) === true ? "enums" : "none";
 }
 
 /** `limit`, `offset` and `format` need no declaration. */

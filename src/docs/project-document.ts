@@ -1,6 +1,6 @@
 import type { EndpointConfig, MainConfig } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Engine } from "../engines/engine.ts";
+import type { Engines } from "../engines/engines.ts";
 import { describeEndpoints } from "./describe-endpoint.ts";
 import type { JsonObject } from "./json.ts";
 import { type DocumentedEndpoint, openApiDocument } from "./openapi.ts";
@@ -8,10 +8,9 @@ import { type RenderedDocument, renderDocument } from "./render-document.ts";
 import { type RowShape, UNKNOWN_ROWS } from "./row-shape.ts";
 
 /** An open project to document. `endpoints` are those of `project`, compiled, in the same order. */
-export interface DocumentSource {
+export interface DocumentSource extends Pick<Engines, "engineOf"> {
   readonly project: { readonly main: MainConfig; readonly endpoints: readonly EndpointConfig[] };
   readonly endpoints: readonly Endpoint[];
-  readonly engine: Engine;
   /** Milliseconds. */
   readonly now: () => number;
   /** In `eider dev`, the path of the events that make the page reload. */
@@ -28,7 +27,7 @@ export interface ProjectDocument {
 const RETRY_MS = 5_000;
 
 export function openProjectDocument(source: DocumentSource): ProjectDocument {
-  const { engine, now } = source;
+  const { now } = source;
   const endpoints = routedEndpoints(source);
   const shapes = new Map<Endpoint, RowShape>();
   let rendered: RenderedDocument | undefined;
@@ -37,7 +36,7 @@ export function openProjectDocument(source: DocumentSource): ProjectDocument {
 
   async function describeUnknown(unknown: readonly Endpoint[]): Promise<RenderedDocument> {
     let hasChanged = rendered === undefined;
-    for (const [endpoint, shape] of await describeEndpoints(unknown, engine)) {
+    for (const [endpoint, shape] of await describeEndpoints(unknown, source)) {
       hasChanged ||= shape.kind !== "unknown";
       shapes.set(endpoint, shape);
     }
@@ -72,7 +71,7 @@ export async function describeProject(
   source: Omit<DocumentSource, "now">,
   servers: readonly string[],
 ): Promise<JsonObject> {
-  return documentOf(source, await describeEndpoints(routedEndpoints(source), source.engine), servers);
+  return documentOf(source, await describeEndpoints(routedEndpoints(source), source), servers);
 }
 
 /** Endpoints that only MCP serves are not in the document. */

@@ -27,8 +27,9 @@ export function sqlTypeName(type: ColumnType): string {
   switch (type.kind) {
     case "null":
       return "NULL";
-    case "boolean":
     case "bignum":
+      return type.fractional === true ? "NUMERIC" : "BIGNUM";
+    case "boolean":
     case "json":
     case "blob":
     case "bit":

@@ -1,12 +1,12 @@
 import type { Problem } from "../config/problem.ts";
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import type { LargeScan } from "../engines/large-scan.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { sampleLookup, samplesOf } from "./samples.ts";
 import { problemAt, renderSample, skipSpace } from "./template-check.ts";
 
 /** Warnings about a read that transfers many rows from a database server, only to return a few. For a verified endpoint. */
-export async function adviceOn(endpoint: Endpoint, engine: Engine): Promise<readonly Problem[]> {
+export async function adviceOn(endpoint: Endpoint, engine: EmbeddedEngine): Promise<readonly Problem[]> {
   const { template, source, operation } = endpoint;
   if (template === undefined || source === undefined || operation.kind !== "read") return [];
   const check = { endpoint, template, source, engine, depth: "plan" } as const;

@@ -9,7 +9,7 @@ import type { TemplateScope } from "../sql/scope.ts";
 import type { Piece, TemplateProblem, ValueClass, ValueType } from "../sql/template.ts";
 import type { Endpoint, Operation, Route } from "./endpoint.ts";
 
-/** Compiles the configuration of an endpoint. `problems` are those of its template. */
+/** Compiles an endpoint from its configuration. `problems` are those of its template. */
 export function compileEndpoint(
   config: EndpointConfig,
   project: Project,
@@ -33,7 +33,7 @@ export function compileEndpoint(
       parameters: config.parameters,
       rejectsUnknownParams: config.rejectsUnknownParams,
       operation: operationOf(config),
-      connections: config.connections.map(({ name }) => name),
+      connections: connectionsOf(config),
       template: compiled?.template,
       source,
       scope,
@@ -49,7 +49,10 @@ export function compileEndpoint(
   };
 }
 
-/** Whether an inverted section, such as `{{^params.limit}}LIMIT 100{{/params.limit}}`, could limit the total of a paged read. */
+/**
+ * Whether a section renders only without `limit` or `offset`, such as `{{^params.limit}}LIMIT 100{{/params.limit}}`. The total is
+ * counted without both, so such a section could limit it.
+ */
 function hasInvertedPageSection(pieces: readonly Piece[]): boolean {
   return pieces.some(
     (piece) =>
@@ -73,6 +76,12 @@ export function templateProblems(source: SourceFile, problems: readonly Template
 function nameOf({ rest, mcp, file }: EndpointConfig): string {
   if (rest !== undefined) return `${rest.method} ${rest.urlPath}`;
   return mcp === undefined ? file : `mcp-${mcp.kind} ${mcp.name}`;
+}
+
+/** DuckDB runs the template over a cache table. Only the refresh runs on another machine. */
+function connectionsOf({ connections, cache }: EndpointConfig): readonly string[] {
+  const own = cache?.kind === "table" ? connections.filter(({ engine }) => engine === undefined) : connections;
+  return own.map(({ name }) => name);
 }
 
 function operationOf({ operation, paginated, returns }: EndpointConfig): Operation {
@@ -100,7 +109,7 @@ function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
     params.set(parameter.name, valueClassOf(parameter));
     types.set(parameter.name, typeOf(parameter));
   }
-  // Templates may use these without a declaration.
+  // Templates may use these even if the endpoint does not declare them.
   for (const name of ["limit", "offset"]) {
     params.set(name, "scalar");
     types.set(name, "BIGINT");
@@ -117,7 +126,7 @@ function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
           ["schema", cache.name.schema],
         ])
       : new Map(),
-    // Each call reads the table of one snapshot.
+    // These differ from call to call, because each call reads the snapshot that is current then.
     snapshotVariables: isTable
       ? new Map([
           ["table", "enum"],
@@ -128,9 +137,9 @@ function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
   };
 }
 
-/** The variables that come from the configuration. */
+/** The variables whose values come from the configuration and the environment. */
 export function configurationScope(
-  { connections }: EndpointConfig,
+  { connections }: Pick<EndpointConfig, "connections">,
   project: Project,
 ): Pick<TemplateScope, "conn" | "connectionName" | "environment"> {
   const [first] = connections;
@@ -145,19 +154,21 @@ export function configurationScope(
   };
 }
 
-/** The type that a parameter is bound with. */
+/** The text for `databaseType`, which depends on the text only for a `number`: DECIMAL for a short one like this. */
+const SHORT_NUMBER = "0";
+
 function typeOf(parameter: Parameter): ValueType {
   const [first] = parameter.validators;
   if (first === undefined || valueClassOf(parameter) === "enum") return "VARCHAR";
-  return first.type === "uuid" ? "UUID" : first.databaseType("0");
+  return first.type === "uuid" ? "UUID" : first.databaseType(SHORT_NUMBER);
 }
 
-/** How SQL may use a parameter, as its validators allow. */
+/** How a parameter may become part of the SQL text: by the list of its enum, otherwise by the type of its first validator. */
 function valueClassOf({ validators }: Parameter): ValueClass {
   if (validators.some(({ allowedValues }) => allowedValues !== undefined)) return "enum";
   const [first] = validators;
   if (first === undefined) return "text";
-  const type = first.databaseType("0");
+  const type = first.databaseType(SHORT_NUMBER);
   if (type === "BIGINT" || type === "BOOLEAN") return "scalar";
   return type === "VARCHAR" ? "text" : "typed";
 }

@@ -19,6 +19,8 @@ export interface CompiledRefresh {
   /** What the first refresh runs. */
   readonly first: RefreshStatements;
   readonly locate: Locate;
+  /** Of its template. */
+  readonly dialect: Dialect;
   /** The refresh as an endpoint, to verify its template. */
   readonly endpoint: Endpoint;
   readonly problems: readonly Problem[];
@@ -33,6 +35,7 @@ export function compileRefresh(
   const { cache } = config;
   if (cache?.kind !== "table" || cache.refresh === undefined) return undefined;
   const { refresh, name } = cache;
+  const connections = config.connections.map((connection) => connection.name);
   const source = refresh.template;
   const scope = scopeOf(config, refresh, project);
   const { template, problems } = compileTemplate(source.text, scope, dialect);
@@ -59,16 +62,18 @@ export function compileRefresh(
     catalog: project.main.cache?.catalog ?? "",
     first: firstStatements,
     locate: config.locate,
+    dialect,
     definition: {
       name,
       mode: refresh.mode,
       retention: refresh.retention,
-      connections: endpoint.connections,
+      connections,
       scheduleMs: refresh.scheduleMs,
       render: renderAt,
     },
     endpoint: {
       ...endpoint,
+      connections,
       parameters: [],
       operation:
         firstStatements.kind === "own"

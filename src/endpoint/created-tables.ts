@@ -1,4 +1,5 @@
 import type { Engine, StatementProblem } from "../engines/engine.ts";
+import type { Engines } from "../engines/engines.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { render } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
@@ -10,10 +11,13 @@ import { sampleLookup, samplesOf } from "./samples.ts";
 export function namesCreatedBy(
   endpoints: readonly Endpoint[],
   texts: readonly string[],
-  dialect: Dialect,
+  { engine, engineOf }: Engines,
 ): ReadonlySet<string> {
-  const rendered = endpoints.flatMap((endpoint) => (mayCreate(endpoint) ? renderSamples(endpoint, dialect) : []));
-  return new Set([...texts, ...rendered].flatMap((sql) => createdNames(sql, dialect)));
+  const created = endpoints.filter(mayCreate).flatMap((endpoint) => {
+    const { dialect } = engineOf(endpoint.connections);
+    return renderSamples(endpoint, dialect).flatMap((sql) => createdNames(sql, dialect));
+  });
+  return new Set([...texts.flatMap((sql) => createdNames(sql, engine.dialect)), ...created]);
 }
 
 /** Avoids rendering templates that create nothing. */
@@ -29,14 +33,14 @@ function renderSamples(endpoint: Endpoint, dialect: Dialect): readonly string[] 
   );
 }
 
-export interface TolerantPlanner {
+export interface TolerantPlanner<E extends Engine> {
   /** The same engine, except that `plan` reports no problem for a missing table that will be created later. */
-  readonly engine: Engine;
+  readonly engine: E;
   /** Whether a plan needed such a table. If so, only the syntax of its statements was checked. */
   hasMissedTable(): boolean;
 }
 
-export function tolerateMissingTables(engine: Engine, created: ReadonlySet<string>): TolerantPlanner {
+export function tolerateMissingTables<E extends Engine>(engine: E, created: ReadonlySet<string>): TolerantPlanner<E> {
   let missed = false;
   const plan = async (statements: readonly Statement[]): Promise<StatementProblem | undefined> => {
     const problem = await engine.plan(statements);

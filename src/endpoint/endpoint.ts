@@ -10,7 +10,7 @@ import type { RecordStore } from "../engines/write-once.ts";
 import { type PageField, pageFields } from "../params/page.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
-import type { Permission } from "../sql/privileged-actions.ts";
+import type { Permission } from "../sql/privileged-action.ts";
 import type { TemplateScope } from "../sql/scope.ts";
 import type { Template } from "../sql/template.ts";
 

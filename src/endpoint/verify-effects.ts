@@ -1,6 +1,7 @@
 import type { Problem } from "../config/problem.ts";
 import { effectsOf } from "../sql/classify.ts";
-import { type Permission, type PrivilegedAction, privilegedActions } from "../sql/privileged-actions.ts";
+import type { Permission, PrivilegedAction } from "../sql/privileged-action.ts";
+import { privilegedActions } from "../sql/privileged-actions.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { combinedSamples, type Sample, sampleLookup } from "./samples.ts";
 import { problemAt, renderSample, skipSpace, type TemplateCheck } from "./template-check.ts";
@@ -41,28 +42,41 @@ const TRANSACTION_VERBS: ReadonlySet<string> = new Set(["BEGIN", "START", "COMMI
 
 function effectProblem(verb: string, kind: "read" | "write"): string | undefined {
   if (TRANSACTION_VERBS.has(verb)) {
-    return `the service begins and ends transactions itself, and this statement would do so too (${verb}); remove it: operation.transaction says whether the template is one transaction`;
+    const setting = kind === "write" ? "; with operation.transaction: false, each statement commits by itself" : "";
+    return `a template must not begin or end a transaction (${verb}), because Eider does that itself; remove it${setting}`;
   }
   if (kind === "write") return undefined;
-  return `a read endpoint must not change anything, and this statement does (${verb}); set operation.type: Write, or make it a temporary table`;
+  const temporary = verb === "CREATE" ? ", or make it temporary" : "";
+  return `a read endpoint must not change the database (${verb}); set operation.type: Write${temporary}`;
 }
 
-/** What to do instead of using each permission. */
-const INSTEAD: Readonly<Record<Permission, string>> = {
-  attach: "attach it in the init of a connection",
-  checkpoint: "DuckDB does it by itself",
-  copy: "request CSV or Parquet instead, and read files with SELECT",
-  load: "load it in the init of a connection",
-  secret: "make it in the init of a connection",
-  set: "set it under duckdb or in the init of a connection, and keep values of a call by SET VARIABLE",
-};
+const IN_INIT = "run it in the init of a connection";
+
+/** What to do instead. */
+function alternativeTo(permission: Permission, what: string): string {
+  switch (permission) {
+    case "checkpoint":
+      return "remove it: DuckDB does this by itself";
+    case "copy":
+      return "let clients request CSV or Parquet, and read files with SELECT";
+    case "set":
+      if (what === "USE") return "write the full names of tables, or run USE in the init of a connection";
+      // Functions such as `enable_logging` do not set a single setting.
+      if (what !== "SET" && what !== "RESET" && what !== "PRAGMA") return IN_INIT;
+      return `set it under duckdb, or ${IN_INIT}; for a value within one call, use SET VARIABLE`;
+    case "attach":
+    case "load":
+    case "secret":
+      return IN_INIT;
+  }
+}
 
 function permissionProblem({ permission, what }: PrivilegedAction, { operation, scope }: Endpoint): string | undefined {
   switch (permission) {
     case "install":
-      return `extensions are never installed while requests are served (${what}); install them in the init of a connection`;
+      return `a template must not install extensions (${what}); install them in the init of a connection`;
     case "environment":
-      return `a template cannot read the environment by itself (${what}); write {{env.NAME}}, and list the name in template.environment-whitelist`;
+      return `a template must not read the environment (${what}); write {{env.NAME}}, and list the name in template.environment-whitelist`;
     case "attach":
     case "checkpoint":
     case "copy":
@@ -70,12 +84,9 @@ function permissionProblem({ permission, what }: PrivilegedAction, { operation, 
     case "secret":
     case "set": {
       if (operation.kind === "write" && operation.allow.includes(permission)) return undefined;
-      const instead =
-        what === "USE" ? "write the full names of tables, or USE in the init of a connection" : INSTEAD[permission];
-      const message = `a template must not reach beyond its data, and this one does (${what}); ${instead}`;
-      return operation.kind === "read" || scope.isRefresh === true
-        ? message
-        : `${message}; only a write that says operation.allow: [${permission}] may do it`;
+      const canBeAllowed = operation.kind === "write" && scope.isRefresh !== true;
+      const exception = canBeAllowed ? ` unless operation.allow lists '${permission}'` : "";
+      return `a template must not run ${what}${exception}; ${alternativeTo(permission, what)}`;
     }
   }
 }

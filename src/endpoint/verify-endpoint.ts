@@ -1,7 +1,6 @@
 import { oneLine, type Problem } from "../config/problem.ts";
 import type { Engine, StatementProblem } from "../engines/engine.ts";
 import { type Rendering, renderingsOf, withRendering } from "../sql/rendering.ts";
-import type { Statement } from "../sql/statement.ts";
 import type { CallValueRef, LiteralPart, Piece, Template } from "../sql/template.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Sample, sampleLookup, samplesOf, sampleTable, singleSamples } from "./samples.ts";
@@ -17,7 +16,7 @@ import { effectProblems } from "./verify-effects.ts";
 
 export type { Depth } from "./template-check.ts";
 
-/** Checks the template with the database, without running it. Returns the endpoint to serve. */
+/** Checks the template with the database, without running it. Returns the endpoint with the rendering that works best. */
 export async function verifyEndpoint(
   endpoint: Endpoint,
   engine: Engine,
@@ -29,7 +28,7 @@ export async function verifyEndpoint(
   const forbidden = effectProblems(checkOf(template), samplesOf(endpoint, template));
   if (forbidden.length > 0) return { endpoint, problems: forbidden };
   const tried: CheckedRendering[] = [];
-  for (const rendering of renderingsOf(template, (name) => holdsDates(endpoint, name))) {
+  for (const rendering of renderingsOf(template, (name) => hasDateOrTime(endpoint, name))) {
     const check = checkOf(withRendering(template, rendering));
     const found = await checkAll(check);
     tried.push({ rendering, check, ...found });
@@ -40,10 +39,10 @@ export async function verifyEndpoint(
   return { endpoint: await verifiedEndpoint(best.check), problems: explainProblems(best, tried) };
 }
 
-/** Inlined, `2024-01-31` would be a subtraction and `12:00` a slice: the database would accept it, with another meaning. */
+/** Values that must be bound: as SQL text, `2024-01-31` would be a valid subtraction, and `12:00` a valid slice. */
 const DATE_OR_TIME = /^\d+-\d+-\d+|^\d+:\d+/;
 
-function holdsDates({ parameters }: Endpoint, name: string): boolean {
+function hasDateOrTime({ parameters }: Endpoint, name: string): boolean {
   const { validators = [] } = parameters.find((parameter) => parameter.name === name) ?? {};
   return validators.some(({ allowedValues }) => allowedValues?.some((text) => DATE_OR_TIME.test(text)) === true);
 }
@@ -61,7 +60,10 @@ function isBetter(one: readonly Problem[], other: readonly Problem[]): boolean {
   return errors < 0 || (errors === 0 && !one.some(isError) && one.length < other.length);
 }
 
-/** If a bare enum works neither as SQL text nor as a value, the author sees both messages. */
+/**
+ * The problems to report for the best rendering. If a bare enum works only as a value, but some of its values also work as SQL
+ * text, the others may be typos: a warning. If it works neither way, the message shows both reasons.
+ */
 function explainProblems(
   { rendering, problems }: CheckedRendering,
   tried: readonly CheckedRendering[],
@@ -72,7 +74,7 @@ function explainProblems(
     return inlined.problems.map((problem) => ({
       ...problem,
       severity: "warning",
-      message: `${problem.message}; so ${list} is compared as a value, although other allowedValues are names here`,
+      message: `${problem.message}; so ${list} is compared as a value, although the other allowedValues are valid SQL here`,
     }));
   }
   const names = new Set(tried.flatMap(({ rendering: { boundEnums } }) => [...boundEnums]));
@@ -88,7 +90,7 @@ function namesOf(parameters: ReadonlySet<string>): string {
   return [...parameters].map((name) => `{{params.${name}}}`).join(", ");
 }
 
-/** The endpoint with the checked template, and with the store for the records of its writes. */
+/** The endpoint with the checked template and, for a write, with the store for its idempotency records. */
 async function verifiedEndpoint(check: TemplateCheck): Promise<Endpoint> {
   const { endpoint, template, engine, depth } = check;
   const { operation } = endpoint;
@@ -102,21 +104,21 @@ function isError({ severity }: Problem): boolean {
 }
 
 /**
- * Checks the template with and without its optional parameters, and with every value of an enum that becomes part of the
- * SQL. If it fails only with all optional parameters, or only with none, this is a warning, because clients may never do that.
+ * Checks the template with all optional values set, with none set, and with every value of an enum that becomes part of the
+ * SQL. If it fails only with all of them set, or only with none, this is a warning: such requests may never come.
  */
 async function checkAll(check: TemplateCheck): Promise<Pick<CheckedRendering, "problems" | "someValuesFail">> {
   const [least, all, ...values] = samplesOf(check.endpoint, check.template);
-  if (least === undefined || all === undefined) throw new Error("there is always a least and a full sample");
+  if (least === undefined || all === undefined) throw new Error("samplesOf must return at least two samples");
   const allProblem = await checkSample(check, all);
   const leastProblem = all.optional.length === 0 ? allProblem : await checkSample(check, least);
   if (allProblem !== undefined) {
-    if (leastProblem !== undefined) return failure([allProblem]);
+    if (leastProblem !== undefined) return failedWith(allProblem);
     for (const single of singleSamples(all)) {
       const problem = await checkSample(check, single);
-      if (problem !== undefined) return failure([withNote(problem, "error", `when ${single.note} is set`)]);
+      if (problem !== undefined) return failedWith(withNote(problem, "error", `when ${single.note} is set`));
     }
-    return failure([withNote(allProblem, "warning", `when ${all.note} are all set`)]);
+    return failedWith(withNote(allProblem, "warning", `when ${all.note} are all set`));
   }
   const problems: Problem[] = [];
   if (leastProblem !== undefined) problems.push(withNote(leastProblem, "warning", "when no optional parameter is set"));
@@ -127,12 +129,13 @@ async function checkAll(check: TemplateCheck): Promise<Pick<CheckedRendering, "p
   return { problems, someValuesFail: leastProblem === undefined && problems.length > 0 };
 }
 
-function failure(problems: readonly Problem[]): Pick<CheckedRendering, "problems" | "someValuesFail"> {
-  return { problems, someValuesFail: false };
+/** The result for a problem that does not depend on the values of enums. */
+function failedWith(problem: Problem): Pick<CheckedRendering, "problems" | "someValuesFail"> {
+  return { problems: [problem], someValuesFail: false };
 }
 
 async function checkSample(check: TemplateCheck, sample: Sample): Promise<Problem | undefined> {
-  const { engine, depth } = check;
+  const { engine, depth, endpoint } = check;
   const rendered = renderSample(check, sampleLookup(sample));
   if (depth === "parse") {
     for (const [index, { sql }] of rendered.statements.entries()) {
@@ -142,19 +145,14 @@ async function checkSample(check: TemplateCheck, sample: Sample): Promise<Proble
     return undefined;
   }
   const { statements } = rendered;
-  const problem = (await engine.plan(statements)) ?? (await writeProblem(check, statements));
+  const planned = await engine.plan(statements);
+  const isWrite = endpoint.operation.kind === "write";
+  const problem =
+    planned ?? (isWrite ? await engine.writeProblem(statements, endpoint.operation.transaction) : undefined);
+  // `other` depends on the values, which are only samples here.
   if (problem === undefined || problem.kind === "other") return undefined;
   if (problem.kind === "parameter") return misplacedValueProblem(check, sample, problem, rendered);
   return databaseProblem(check, problem, rendered.origin(problem.statement, problem.offset ?? 0));
-}
-
-async function writeProblem(
-  { endpoint: { operation }, engine }: TemplateCheck,
-  statements: readonly Statement[],
-): Promise<StatementProblem | undefined> {
-  if (operation.kind !== "write") return undefined;
-  const problem = operation.transaction ? await engine.transactionProblem(statements) : undefined;
-  return problem ?? (await engine.countProblem(statements));
 }
 
 function databaseProblem({ source, endpoint }: TemplateCheck, problem: StatementProblem, offset: number): Problem {
@@ -165,7 +163,7 @@ function databaseProblem({ source, endpoint }: TemplateCheck, problem: Statement
   });
 }
 
-/** Replaces the name of a snapshot's table, which means nothing to the author. */
+/** Replaces the sample name of a snapshot's table, which means nothing to the author, by the variable. */
 function withVariableName(message: string, { cache }: Endpoint): string {
   if (cache?.kind !== "table" || !message.includes(sampleTable(cache.name))) return message;
   const named = message.replaceAll(sampleTable(cache.name), "{{cache.table}}");
@@ -174,10 +172,9 @@ function withVariableName(message: string, { cache }: Endpoint): string {
     : named;
 }
 
-const noValueMessage = (names: string): string =>
-  `SQL takes no value at this place (${names}), only the author's own text`;
+const noValueMessage = (names: string): string => `SQL does not accept a bound value here (${names})`;
 
-/** Finds the value that SQL does not take as a parameter: the one without which the database accepts the statements. */
+/** Finds the value that SQL does not accept as a parameter: with NULL in its place, the database accepts the statements. */
 async function misplacedValueProblem(
   check: TemplateCheck,
   sample: Sample,
@@ -186,8 +183,8 @@ async function misplacedValueProblem(
 ): Promise<Problem> {
   const { source, engine, template } = check;
   for (const piece of valuePieces(template.pieces)) {
-    const without = { ...check, template: { ...template, pieces: withoutValue(template.pieces, piece) } };
-    const other = await engine.plan(renderSample(without, sampleLookup(sample)).statements);
+    const withNull = { ...check, template: { ...template, pieces: withNullFor(template.pieces, piece) } };
+    const other = await engine.plan(renderSample(withNull, sampleLookup(sample)).statements);
     if (other?.kind === "parameter") continue;
     return problemAt(source, piece.offset, { severity: "error", message: misplacedValueMessage(piece) });
   }
@@ -215,11 +212,10 @@ function valuePieces(pieces: readonly Piece[]): readonly ValuePiece[] {
   });
 }
 
-/** The same pieces with a NULL instead of this one. */
-function withoutValue(pieces: readonly Piece[], value: ValuePiece): readonly Piece[] {
+function withNullFor(pieces: readonly Piece[], value: ValuePiece): readonly Piece[] {
   return pieces.map((piece): Piece => {
     if (piece === value) return { kind: "sql", text: " NULL ", offset: value.offset, blank: false };
-    return piece.kind === "section" ? { ...piece, pieces: withoutValue(piece.pieces, value) } : piece;
+    return piece.kind === "section" ? { ...piece, pieces: withNullFor(piece.pieces, value) } : piece;
   });
 }
 

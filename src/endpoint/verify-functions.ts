@@ -1,5 +1,5 @@
 import type { Problem } from "../config/problem.ts";
-import type { Engine } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { compileTemplate } from "../sql/compile-template.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { TemplateProblem } from "../sql/template.ts";
@@ -8,7 +8,7 @@ import { templateProblems } from "./compile-endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** The functions that these endpoints may call: the macros of the database and of their templates, and unknown ones. */
-export async function functionsOf(endpoints: readonly Endpoint[], engine: Engine): Promise<UserFunctions> {
+export async function functionsOf(endpoints: readonly Endpoint[], engine: EmbeddedEngine): Promise<UserFunctions> {
   const called = new Set(endpoints.flatMap(({ template }) => [...(template?.enclosingFunctions ?? [])]));
   // If no template passes values to functions, the database need not be queried.
   const found: UserFunctions = called.size === 0 ? { defined: [], unknown: [] } : await engine.userFunctions(called);

@@ -3,7 +3,8 @@ import { canCompare } from "../cache/cursor.ts";
 import { foldName, tableIn } from "../cache/store-names.ts";
 import { hasErrors, type KeyPath, type Problem } from "../config/problem.ts";
 import { errorAt, warningAt } from "../config/tree.ts";
-import type { AssumedColumn, AssumedTable, Engine } from "../engines/engine.ts";
+import type { AssumedColumn, AssumedTable, EmbeddedEngine } from "../engines/embedded-engine.ts";
+import type { Engine } from "../engines/engine.ts";
 import { changedName, effectsOf } from "../sql/classify.ts";
 import { statement } from "../sql/statement.ts";
 import { tokensOf } from "../sql/statement-words.ts";
@@ -19,7 +20,11 @@ export interface VerifiedRefresh {
 }
 
 /** Checks a refresh with the database, without running it. If it is valid, the database can plan reads of its table. */
-export async function verifyRefresh(refresh: CompiledRefresh, engine: Engine): Promise<VerifiedRefresh> {
+export async function verifyRefresh(
+  refresh: CompiledRefresh,
+  { engine, source }: { readonly engine: EmbeddedEngine; readonly source: Engine },
+): Promise<VerifiedRefresh> {
+  if (source !== engine) return await verifyRemote(refresh, engine, source);
   const { endpoint, definition, catalog, first } = refresh;
   const { schema, table } = definition.name;
   const name = tableIn(catalog, schema, table);
@@ -40,8 +45,30 @@ export async function verifyRefresh(refresh: CompiledRefresh, engine: Engine): P
   return { problems: [...problems, ...found], canPlanReads: true };
 }
 
+/** Another engine runs the query; the embedded one stores its rows. */
+async function verifyRemote(
+  refresh: CompiledRefresh,
+  engine: EmbeddedEngine,
+  source: Engine,
+): Promise<VerifiedRefresh> {
+  const { endpoint, first, locate } = refresh;
+  if (first.kind === "own") {
+    const path = ["cache", "template-file"];
+    const message =
+      "the engine of this connection cannot change the cache table; write only a SELECT, whose rows are stored";
+    return { problems: [errorAt(locate(path), path, message)], canPlanReads: false };
+  }
+  const { problems } = await verifyEndpoint(endpoint, source, "plan");
+  const described = hasErrors(problems) ? undefined : await source.describe(first.statements);
+  if (described === undefined) return { problems, canPlanReads: false };
+  const columns = await engine.assumeTable(assumedTable(refresh), [engine.emptyQuery(described)]);
+  if (columns === undefined) return { problems, canPlanReads: false };
+  const found = [...columnProblems(refresh, columns), ...typeProblems(refresh, columns)];
+  return { problems: [...problems, ...found], canPlanReads: true };
+}
+
 /** For a refresh that cannot be planned now: reads are planned with the columns of its snapshot. Returns whether it has one. */
-export async function assumeStoredTable(refresh: CompiledRefresh, engine: Engine): Promise<boolean> {
+export async function assumeStoredTable(refresh: CompiledRefresh, engine: EmbeddedEngine): Promise<boolean> {
   const { schema, table } = refresh.definition.name;
   const rows = [statement(`SELECT * FROM ${tableIn(refresh.catalog, schema, table)}`)];
   return (await engine.assumeTable(assumedTable(refresh), rows)) !== undefined;

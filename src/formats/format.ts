@@ -1,4 +1,4 @@
-import type { FileKind } from "../engines/engine.ts";
+import type { FileKind } from "../engines/embedded-engine.ts";
 import type { Chunk } from "../result/chunk.ts";
 import type { Column } from "../result/column.ts";
 

@@ -2,29 +2,31 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIPv6 } from "node:net";
 import { type Client, clientOf, type TrustedProxies } from "./forwarded.ts";
 
-/** Makes browsers use only HTTPS for a year. */
+/** Tells browsers to use only HTTPS for a year. */
 const STRICT_TRANSPORT = ["Strict-Transport-Security", "max-age=31536000"] as const;
 
-/** Health checks and metrics within the network need no certificate. */
+/** Paths that are also served over plain HTTP, for health checks and metrics from inside the network. */
 const EXEMPT = /^\/(?:health(?:\/(?:live|ready))?|metrics)\/?(?:\?|$)/;
 
-/** A path with its query, in characters that a header allows. Without a fragment. */
+/** A path and query that can be copied into a `Location` header: printable ASCII without spaces and without a fragment. */
 const ORIGIN_FORM = /^\/[!"$-~]*$/;
 
+/** A host name or IP address, with an optional port. The group is an IPv6 address. */
 const HOST = /^(?:\[([0-9a-f:.]+)\]|[a-z0-9_](?:[a-z0-9._-]{0,253}))(?::[0-9]{0,5})?$/i;
 
 /** The HTTPS settings of a listener. */
 export interface HttpsRules {
+  /** Undefined if HTTPS is not enforced. `tls` is undefined if a proxy handles TLS. */
   readonly https: { readonly tls: unknown } | undefined;
   readonly proxies: Pick<TrustedProxies, "isTrusted">;
 }
 
-/** A plain HTTP request although HTTPS is enforced. `location` is the HTTPS URL, if the client may be redirected. */
+/** A request over plain HTTP while HTTPS is enforced. `location` is the URL to redirect to; undefined: reject the request. */
 export interface HttpsProblem {
   readonly location: string | undefined;
 }
 
-/** Enforces HTTPS, and makes browsers use it. Undefined if the request is allowed. */
+/** Enforces HTTPS if that is configured, and sets `Strict-Transport-Security`. Undefined if the request is allowed. */
 export function checkHttps(
   request: IncomingMessage,
   response: ServerResponse,
@@ -37,13 +39,13 @@ export function checkHttps(
   return problem;
 }
 
-/** Exported for tests. Drops the port of the host, because it is that of plain HTTP. */
+/** The URL to redirect to has no port, because the port in the request is that of plain HTTP. Exported for tests. */
 export function httpsProblem(
   { method, url = "" }: Pick<IncomingMessage, "method" | "url">,
   { isSecure, host }: Pick<Client, "isSecure" | "host">,
 ): HttpsProblem | undefined {
   if (isSecure || EXEMPT.test(url)) return undefined;
-  // Other methods are not redirected: their body was sent in plain text, which the client must notice.
+  // Other requests are rejected, not redirected: their body has already been sent unencrypted, and the client must notice.
   const name = method === "GET" || method === "HEAD" ? hostName(host) : undefined;
   return { location: name !== undefined && ORIGIN_FORM.test(url) ? `https://${name}${url}` : undefined };
 }

@@ -13,10 +13,12 @@ export interface QueryLog {
   use(project: Project): void;
 }
 
-/** The connections to log, and the values to mask. */
+/** Which calls to log, and which values to hide. */
 interface Rules {
   readonly slowMs: number;
+  /** Connections with `log-queries`. */
   readonly logged: ReadonlySet<string>;
+  /** Those of them with `log-parameters`. */
   readonly withParameters: ReadonlySet<string>;
   readonly mask: Mask;
   readonly isRedacted: IsRedacted;
@@ -80,7 +82,7 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Undefined if the client sent an invalid header. */
+/** The client's `traceparent` header. Undefined if it is absent or invalid. */
 function traceparentOf({ traceparent }: ObservedCall): string | undefined {
   return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }

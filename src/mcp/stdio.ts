@@ -7,20 +7,20 @@ import { parseMessages } from "./message.ts";
 import { CODE, errorText, oneLine } from "./protocol.ts";
 import { legacyNotifications, newSession } from "./sessions.ts";
 
-/** The pipes to the client, and its identity. */
+/** The client's input and output, and its identity. */
 export interface StdioOptions {
   readonly input: AsyncIterable<Uint8Array | string>;
   /** Writes one line, including its line break. The output must contain nothing else. */
   readonly write: (line: string) => void;
   /**
-   * The stdio transport has no authentication: the identity is set when Eider is started. Without one, the client has
-   * anonymous access.
+   * The stdio transport has no authentication: the identity is set when Eider is started. With an empty one, calls that
+   * require authentication are rejected.
    */
   readonly identity: Identity;
 }
 
 const MAX_LINE_LENGTH = 4 << 20;
-/** One scope for all calls, because there is one client. */
+/** All calls have the same scope, because there is only one client. */
 const SCOPE = "stdio";
 
 /** Serves one client until its input ends and all responses have been sent. */
@@ -44,7 +44,7 @@ export async function serveStdio(
     admit,
     session: () => session,
     openSession() {
-      // A client that never initializes may not understand notifications.
+      // Only now: a client that never initializes may not understand notifications.
       closeStream ??= core.streams.open(
         { onEvent: (event) => legacyNotifications(event, session).forEach(send), end: () => {} },
         { client: session.client, bytes: 0 },

@@ -3,7 +3,7 @@ import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
 import type { MainConfig } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Engine, EngineMemory } from "../engines/engine.ts";
+import type { EmbeddedEngine, EngineMemory } from "../engines/embedded-engine.ts";
 import type { Report } from "../events.ts";
 import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
 import { withTimeLimit } from "../time-limit.ts";
@@ -17,7 +17,7 @@ import { type ScrapeState, stateMetrics } from "./state-metrics.ts";
 export interface MetricsSource {
   readonly project: { readonly main: Pick<MainConfig, "connections"> };
   readonly endpoints: readonly Pick<Endpoint, "name" | "mcp">[];
-  readonly engine: Pick<Engine, "activity" | "savings" | "memory">;
+  readonly engine: Pick<EmbeddedEngine, "activity" | "savings" | "memory">;
   readonly caches: Pick<Caches, "statuses">;
   readonly connectionStatus: Pick<ConnectionStatus, "down">;
   readonly heartbeats: Pick<Heartbeats, "statuses">;

@@ -1,12 +1,12 @@
 import type { CacheStatus } from "../cache/caches.ts";
-import type { Engine, EngineMemory, EngineSavings } from "../engines/engine.ts";
+import type { EmbeddedEngine, EngineMemory, EngineSavings } from "../engines/embedded-engine.ts";
 import type { HeartbeatStatus } from "../heartbeat/open-heartbeats.ts";
 import type { Labels, MetricDefinition, Sample } from "./metric.ts";
 
 /** The state of the service at a scrape. */
 export interface ScrapeState {
   readonly endpoints: number;
-  readonly activity: ReturnType<Engine["activity"]>;
+  readonly activity: ReturnType<EmbeddedEngine["activity"]>;
   readonly savings: EngineSavings;
   /** Undefined if the database was too slow. */
   readonly memory: EngineMemory | undefined;

@@ -10,9 +10,10 @@ export type CheckResult =
   | { readonly ok: true; readonly value: string | bigint | boolean }
   | { readonly ok: false; readonly message: string };
 
-/** A compiled validator. Other code does not distinguish validator types. */
+/** A compiled validator. Other code does not depend on its type, except for `uuid`, which is bound as VARCHAR but may be inlined. */
 export interface Validator {
   readonly type: string;
+  /** The type with which a value is bound. Depends on the text only for a `number`. */
   readonly databaseType: (text: string) => SqlType;
   readonly jsonSchema: Readonly<Record<string, unknown>>;
   /** False for types that cannot contain SQL. */

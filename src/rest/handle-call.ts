@@ -1,10 +1,10 @@
 import { type Identity, identityKey } from "../auth/identity.ts";
+import type { Call } from "../calls/call.ts";
 import { openMarks } from "../calls/call-marks.ts";
 import type { Deadline } from "../calls/deadline.ts";
 import { encodeWritten } from "../calls/encode-written.ts";
 import { type ObservedCall, observeCall } from "../calls/observed-call.ts";
 import { runCall } from "../calls/run-call.ts";
-import type { Call } from "../calls/run-endpoint.ts";
 import { runWrite } from "../calls/run-write.ts";
 import type { WriteResult } from "../engines/rows.ts";
 import { clientOf } from "../http/forwarded.ts";
@@ -13,7 +13,7 @@ import type { RestContext } from "./context.ts";
 import type { EndpointExchange, HttpExchange } from "./exchange.ts";
 import { handleRead, requestsRefresh } from "./handle-read.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
-import { negotiationFor } from "./negotiation/negotiate-format.ts";
+import { negotiatorFor } from "./negotiation/negotiate-format.ts";
 import { whenClosed } from "./observe-request.ts";
 import { readParams } from "./read-params/index.ts";
 import { headerValue } from "./read-params/read-headers.ts";
@@ -102,7 +102,7 @@ export function handleCall(endpointRequest: EndpointRequest, context: RestContex
 
 interface EndpointCall {
   readonly endpointRequest: EndpointRequest;
-  /** Key in the response cache. Undefined: the response is not cacheable. */
+  /** Identifies the response, for the response cache and ETags. Undefined if it is not cacheable. */
   readonly key: string | undefined;
   readonly cached: WholeResponse | undefined;
   readonly identity: Identity;
@@ -124,7 +124,7 @@ async function respond(endpointCall: EndpointCall, context: RestContext): Promis
   observed.raw = raw;
   if (cached !== undefined) return await sendResponse(cached, exchange);
   observed.marks = openMarks(deadline.spentMs);
-  const negotiate = negotiationFor(endpoint.operation);
+  const negotiate = negotiatorFor(endpoint.operation);
   const { format, codec, errors } = negotiate(raw.query.get("format")?.text, request.headers.accept);
   observed.format = format.name;
   const call: Call = { raw, errors, identity, deadline, observed };

@@ -32,7 +32,7 @@ export function docsRoutes(context: RestContext): BuiltInRoutes {
     "/openapi.json": document("json"),
     "/openapi.yaml": document("yaml"),
     "/doc.yaml": document("yaml"),
-    // Links in the page are relative, so that a proxy can serve it under another path.
+    // The page's links are relative to `/docs`, so that a proxy can serve it under another path. From `/docs/`, they would break.
     "/docs/": route(({ response, requestId }) => {
       response.writeHead(308, { Location: "../docs", "X-Request-Id": requestId }).end();
     }),
@@ -48,17 +48,20 @@ interface DocsContext {
   readonly context: RestContext;
 }
 
-/** Only the document is protected. The page and its files reveal nothing about the project. The page asks for credentials. */
+/**
+ * With `docs.auth`, only the document requires authentication. The page and its files reveal nothing about the project; the
+ * page asks for credentials, to load the document.
+ */
 async function sendDocs(
-  alias: Kind | "negotiated",
+  requested: Kind | "negotiated",
   target: Target,
   exchange: HttpExchange,
   { docs, context }: DocsContext,
 ): Promise<void> {
-  const kind = alias === "negotiated" ? kindOf(target, exchange.request.headers.accept) : alias;
+  const kind = requested === "negotiated" ? kindOf(target, exchange.request.headers.accept) : requested;
   const { access, service } = context;
   const auth = service.project.main.docs?.needsAuth === true ? access.auth : undefined;
-  // The page, the document and a rejection share a path, so all of them send the same `Vary`.
+  // The page, the document and error responses have the same path, so they must send the same `Vary`.
   const { vary, isPrivate } = cachingRules({ auth, parameters: [] }, access.cors);
   exchange.response.setHeader("Vary", vary);
   const headers = { "Cache-Control": isPrivate ? "private, no-cache" : "no-cache" };
@@ -80,7 +83,7 @@ function serverOf({ request }: HttpExchange, { proxies }: RestContext["access"])
   return host !== undefined && hostName(host) !== undefined ? `${isSecure ? "https" : "http"}://${host}` : "/";
 }
 
-/** As `format` requests, otherwise as `Accept` prefers: browsers get the page, other clients JSON. */
+/** What the query parameter `format` selects, otherwise what `Accept` prefers: for browsers, the page. The default is JSON. */
 function kindOf({ query }: Target, accept: string | undefined): Kind {
   const named = new URLSearchParams(query).get("format")?.toLowerCase();
   if (named === "json" || named === "yaml") return named;
@@ -115,7 +118,7 @@ async function sendAsset(target: Target, exchange: HttpExchange, { docs, context
   await send(exchange, { ...asset, compressedBodies: compressedOf(asset) }, headers);
 }
 
-/** Each file of the page is compressed once. */
+/** The compressed bodies of each file of the page, so that each is compressed only once. */
 const compressedAssets = new WeakMap<PageAsset, Sendable["compressedBodies"]>();
 
 function compressedOf(asset: PageAsset): Sendable["compressedBodies"] {

@@ -1,6 +1,7 @@
 import type { CachedFrom } from "../calls/cached-read.ts";
+import type { Call } from "../calls/call.ts";
 import type { ObservedCall } from "../calls/observed-call.ts";
-import { type Call, type FileResult, type ReadResult, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
+import { type FileResult, type ReadResult, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { andThen, type Eventually } from "../eventually.ts";
 import type { Format } from "../formats/format.ts";
@@ -19,21 +20,23 @@ import { sendResponse, sendSynchronously, type UnchangedResponse } from "./respo
 import { tagOf } from "./response/whole-response.ts";
 import { setServerTiming } from "./server-timing.ts";
 
+/** A call to a read endpoint, and how to respond to it. */
 export interface ReadCall {
   readonly endpoint: Endpoint;
   readonly call: Call;
   readonly format: Format;
+  /** Compresses the contents of the format, for example `lz4` in Arrow. */
   readonly codec: string | undefined;
-  /** Key in the response cache. Undefined: the response is not cacheable. */
+  /** Identifies the response, for the response cache and ETags. Undefined if it is not cacheable. */
   readonly key: string | undefined;
   readonly observed: ObservedCall;
 }
 
 /** Runs a read and sends its rows. */
-export async function handleRead(reading: ReadCall, exchange: EndpointExchange, context: RestContext): Promise<void> {
-  const { endpoint, format, key } = reading;
+export async function handleRead(readCall: ReadCall, exchange: EndpointExchange, context: RestContext): Promise<void> {
+  const { endpoint, format, key } = readCall;
   const { request } = exchange;
-  const { raw, errors, identity, deadline, observed } = reading.call;
+  const { raw, errors, identity, deadline, observed } = readCall.call;
   const call: Call = {
     raw,
     errors,
@@ -43,26 +46,26 @@ export async function handleRead(reading: ReadCall, exchange: EndpointExchange, 
     refresh: requestsRefresh(endpoint, request.headers["cache-control"]),
     clientHas(cached) {
       const clientTags = isGetOrHead(request) ? request.headers["if-none-match"] : undefined;
-      // `*` matches any existing object. Whether there is one is known only after the read.
+      // `*` matches if the object exists, which is known only after the read.
       if (endpoint.operation.returns === "one" && clientTags?.trim() === "*") return false;
       const tag = clientTags === undefined ? undefined : cachedResponse(cached, key, context.now).tag;
       return tag !== undefined && matchesTag(clientTags, tag);
     },
   };
-  const outcome =
+  const result =
     format.kind === "file"
       ? await runIntoFile(endpoint, call, { ...context.services, kind: format.file })
       : await runEndpoint(endpoint, call, context.services);
   const { vary, isPrivate } = exchange.caching;
-  const cached = outcome.cached && cachedResponse(outcome.cached, key, context.now);
+  const cached = result.cached && cachedResponse(result.cached, key, context.now);
   const cachingInfo: CachingInfo = { vary, isPrivate, cached };
-  if (outcome.kind === "unchanged") return await sendResponse(unchangedResponse(cachingInfo), exchange);
-  const beginning =
-    outcome.kind === "file"
-      ? fileResponse(outcome, { endpoint, format, cachingInfo }, exchange)
-      : rowsResponse(outcome, { reading, cachingInfo }, exchange, context);
-  const response = beginning instanceof Promise ? await beginning : beginning;
-  setServerTiming(reading.observed, exchange, context);
+  if (result.kind === "unchanged") return await sendResponse(unchangedResponse(cachingInfo), exchange);
+  const begun =
+    result.kind === "file"
+      ? fileResponse(result, { endpoint, format, cachingInfo }, exchange)
+      : rowsResponse(result, { readCall, cachingInfo }, exchange, context);
+  const response = begun instanceof Promise ? await begun : begun;
+  setServerTiming(readCall.observed, exchange, context);
   if (response.kind === "whole" && sendSynchronously(response, exchange)) return;
   await sendResponse(response, exchange);
 }
@@ -86,12 +89,12 @@ function fileResponse(
 
 function rowsResponse(
   { rows, page }: ReadResult,
-  { reading, cachingInfo }: { readonly reading: ReadCall; readonly cachingInfo: CachingInfo },
+  { readCall, cachingInfo }: { readonly readCall: ReadCall; readonly cachingInfo: CachingInfo },
   { request, limits }: EndpointExchange,
   { services, responseCache }: RestContext,
 ): Eventually<RowsResponse> {
-  const { endpoint, format, codec, key, observed } = reading;
-  if (format.kind !== "rows") throw new Error("rows cannot be encoded as a file");
+  const { endpoint, format, codec, key, observed } = readCall;
+  if (format.kind !== "rows") throw new Error(`the format ${format.name} does not encode rows`);
   const { returns } = endpoint.operation;
   const tagOfData = async (): Promise<string | undefined> => {
     const data = key === undefined ? undefined : await rows.watch();
@@ -103,6 +106,7 @@ function rowsResponse(
     if (response.kind === "whole" && key !== undefined) {
       responseCache.offer(key, response.size, rows.watch, () => ({
         ...response,
+        // For later requests, it is a cache hit, even if this one had to fill the cache.
         cached: response.cached && { ...response.cached, state: "hit" },
         rows: observed.rows,
         format: observed.format,
@@ -112,11 +116,13 @@ function rowsResponse(
   });
 }
 
+/** 304: the client already has the rows of this snapshot. */
 function unchangedResponse(cachingInfo: CachingInfo): UnchangedResponse {
   const { cached } = cachingInfo;
   return { kind: "unchanged", headers: responseHeaders(undefined, "", cachingInfo), tag: cached?.tag, cached };
 }
 
+/** What the response says about the snapshot that its rows come from. */
 function cachedResponse(
   { uid, createdAtMs, state, scheduleMs }: CachedFrom,
   key: string | undefined,

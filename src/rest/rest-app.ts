@@ -15,13 +15,13 @@ import { buildRouteTable } from "./route-table.ts";
 
 /** The REST surface of a service. A listener calls `handle`. */
 export interface RestApp extends PausableHandler {
-  /** Prepares the next state. The returned function switches to it. Calls in flight keep theirs. */
+  /** Prepares a new version of the service. The returned function switches to it. Calls in flight finish on the old one. */
   prepare(service: RestService): Promise<() => void>;
-  /** Rejects new calls with 503. Calls in flight continue. */
+  /** From now on, rejects new calls with 503. Calls in flight continue. */
   drain(): void;
   /** Cancels the calls in flight and interrupts their queries. */
   cancelAll(): void;
-  /** Closes the streams of documentation pages, which never end by themselves. */
+  /** Ends the event streams of open documentation pages, which never end by themselves. */
   endStreams(): void;
 }
 
@@ -32,7 +32,7 @@ export interface RestOptions {
   readonly onRequestEnd?: RequestObserver | undefined;
   /** Whether the page at /docs updates when the project changes. */
   readonly isLive?: boolean;
-  /** `elsewhere`: health and metrics have a listener of their own. By default, only health is served here. */
+  /** What the health and metrics routes need. By default, only health is served. `elsewhere`: the admin listener serves both. */
   readonly admin?: AdminParts | "elsewhere";
   /** Whether responses have the header `Server-Timing`. */
   readonly sendsServerTiming?: boolean;
@@ -50,7 +50,8 @@ export function openRestApp(first: RestService, options: RestOptions): RestApp {
     sendsServerTiming = false,
     admin = HEALTH_ONLY,
   } = options;
-  let draining = false;
+  let isDraining = false;
+  /** Functions that cancel the calls in flight. */
   const stops = new Set<(failure: Failure) => void>();
   const livePages = isLive ? openLivePages() : undefined;
   let state = stateOf(first);
@@ -64,7 +65,7 @@ export function openRestApp(first: RestService, options: RestOptions): RestApp {
       report,
       now,
       service,
-      isDraining: () => draining,
+      isDraining: () => isDraining,
       stops,
       responseCache: openResponseCache(cache?.maxBytes),
       access,
@@ -90,7 +91,7 @@ export function openRestApp(first: RestService, options: RestOptions): RestApp {
       };
     },
     drain() {
-      draining = true;
+      isDraining = true;
       livePages?.close();
     },
     cancelAll() {

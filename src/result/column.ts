@@ -13,8 +13,8 @@ export type ColumnType =
   | { readonly kind: "float"; readonly bits: 32 | 64 }
   /** `fixed`, the unscaled integer in bits / 8 bytes, signed. */
   | { readonly kind: "decimal"; readonly precision: number; readonly scale: number; readonly bits: 16 | 32 | 64 | 128 }
-  /** `bytes`, the digits as text. */
-  | { readonly kind: "bignum" }
+  /** `bytes`, the digits as text. If `fractional`, they may have a fraction, or be `NaN`, `Infinity` or `-Infinity`. */
+  | { readonly kind: "bignum"; readonly fractional?: boolean }
   /** `bytes`, UTF-8. */
   | { readonly kind: "text" }
   /** `bytes`, JSON text. Also for values without a fixed type (VARIANT). */

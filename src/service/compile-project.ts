@@ -4,8 +4,9 @@ import type { EndpointConfig, Project } from "../config/project.ts";
 import { referencedCaches, sortRefreshes, withoutCache } from "../endpoint/cache-references.ts";
 import { compileEndpoint } from "../endpoint/compile-endpoint.ts";
 import { type CompiledRefresh, compileRefresh } from "../endpoint/compile-refresh.ts";
-import { engine as engineType } from "../engines/index.ts";
+import { dialectOf } from "../engines/index.ts";
 import type { Sliced } from "../slices.ts";
+import type { Dialect } from "../sql/dialect.ts";
 import type { CompiledEndpoint, CompiledTemplates, PassedCheck } from "./verify-endpoints.ts";
 
 /** A project whose templates are compiled, but not verified. */
@@ -30,10 +31,9 @@ export const NO_KNOWN_ENDPOINTS: KnownEndpoints = { compiled: new Map(), checks:
 
 /** Compiles every endpoint that is not known yet. What concerns several endpoints is computed again. */
 export function* compileProject(project: Project, known: KnownEndpoints): Sliced<CompiledProject> {
-  const { dialect } = engineType;
   const ownResults = new Map<EndpointConfig, ReturnType<typeof compileEndpoint>>();
   for (const config of project.endpoints) {
-    ownResults.set(config, known.compiled.get(config) ?? compileEndpoint(config, project, dialect));
+    ownResults.set(config, known.compiled.get(config) ?? compileEndpoint(config, project, templateDialect(config)));
     yield;
   }
   const refreshes = compileRefreshes(project, ownResults);
@@ -45,13 +45,13 @@ export function* compileProject(project: Project, known: KnownEndpoints): Sliced
   const endpoints: CompiledEndpoint[] = [];
   for (const [config, { endpoint, problems }] of ownResults) {
     const own = endpoint.cache?.kind === "table" ? endpoint.cache.name : undefined;
-    const namedCaches = withoutCache(referencedCaches(endpoint, tables, dialect), own);
+    const namedCaches = withoutCache(referencedCaches(endpoint, tables, templateDialect(config)), own);
     endpoints.push({ endpoint: { ...endpoint, namedCaches }, problems, lastCheck: known.checks.get(config) });
     yield;
   }
   const ordered = sortRefreshes(
     refreshes.map(({ endpoint, definition, ...refresh }) => {
-      const namedCaches = referencedCaches(endpoint, tables, dialect);
+      const namedCaches = referencedCaches(endpoint, tables, refresh.dialect);
       const reads = withoutCache(namedCaches, definition.name);
       return { ...refresh, definition: { ...definition, reads }, endpoint: { ...endpoint, namedCaches } };
     }),
@@ -60,13 +60,18 @@ export function* compileProject(project: Project, known: KnownEndpoints): Sliced
   return { endpoints, refreshes: ordered.refreshes, problems: [...problems, ...ordered.problems], ownResults };
 }
 
+/** DuckDB runs the template over a cache table, and the engine of the connection all others. */
+function templateDialect({ cache, connections }: EndpointConfig): Dialect {
+  return dialectOf(cache?.kind === "table" ? undefined : connections[0]?.engine);
+}
+
 /** One refresh per cache. */
 function compileRefreshes(project: Project, compiled: OwnResults): readonly CompiledRefresh[] {
   const seen = new Set<string>();
   return [...compiled].flatMap(([config, { endpoint }]) => {
     const { cache } = config;
     if (cache?.kind !== "table" || seen.has(cacheKey(cache.name))) return [];
-    const refresh = compileRefresh(config, endpoint, { project, dialect: engineType.dialect });
+    const refresh = compileRefresh(config, endpoint, { project, dialect: dialectOf(config.connections[0]?.engine) });
     if (refresh !== undefined) seen.add(cacheKey(cache.name));
     return refresh ?? [];
   });

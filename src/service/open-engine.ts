@@ -5,8 +5,10 @@ import { initOf } from "../config/connection-init.ts";
 import { fileIdentity, readTextFile } from "../config/files.ts";
 import type { Problem } from "../config/problem.ts";
 import type { ConnectionConfig, MainConfig } from "../config/project.ts";
-import type { Engine, EngineOpenError, ReplacedFile } from "../engines/engine.ts";
-import { engine as engineType } from "../engines/index.ts";
+import type { EmbeddedEngine, OpenOptions, ReplacedFile } from "../engines/embedded-engine.ts";
+import type { Engine, EngineOpenError } from "../engines/engine.ts";
+import type { Engines } from "../engines/engines.ts";
+import { engine as engineType, remoteEngines } from "../engines/index.ts";
 import { availableCores, availableMemory, residentMemory } from "../engines/machine.ts";
 import { openingText } from "../failure-response.ts";
 import type { Spool } from "../spool/spool.ts";
@@ -21,11 +23,12 @@ interface EngineParts {
   /** Called after a read-only database file has been replaced, even if the new one cannot be used. */
   readonly onFileReplaced?: (file: ReplacedFile) => void;
   readonly onCheckpointFailed?: (message: string) => void;
+  readonly copyLocked: OpenOptions["copyLocked"];
 }
 
 /** Opens the database of a project. Rejects with an EngineOpenError. */
-export async function openEngine(main: MainConfig, parts: EngineParts): Promise<Engine> {
-  const { secretUsers, spool, onFileReplaced, onCheckpointFailed } = parts;
+export async function openEngine(main: MainConfig, parts: EngineParts): Promise<EmbeddedEngine> {
+  const { secretUsers, spool, onFileReplaced, onCheckpointFailed, copyLocked } = parts;
   const inits = new Map(secretUsers.flatMap((users) => initConnection(users) ?? []).map((init) => [init.name, init]));
   const spillFolder = await spool.makeSpill();
   const opening = engineType.open({
@@ -37,10 +40,11 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
     fileIdentity,
     onFileReplaced,
     onCheckpointFailed,
+    copyLocked,
     path: main.duckdb.path,
     settings: main.duckdb.settings,
     connections: [
-      ...[...main.connections.values()].map((connection) => ({
+      ...[...main.connections.values()].filter(isEmbedded).map((connection) => ({
         name: connection.name,
         init: initOf(connection),
         secrets: connection.secrets,
@@ -59,6 +63,28 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
   });
 }
 
+function isEmbedded({ engine }: ConnectionConfig): boolean {
+  return engine === undefined;
+}
+
+/** The engines on other machines, by the name of their connection. They connect when they are first needed. */
+export function openRemoteEngines({ connections, limits }: MainConfig): ReadonlyMap<string, Engine> {
+  return new Map(
+    [...connections.values()].flatMap((connection) => {
+      const type = remoteEngines.find(({ name }) => name === connection.engine);
+      const { maxValueBytes, maxQueuedRequests: maxQueued } = limits;
+      const open = { ...connection, maxValueBytes, maxQueued, readFile: readTextFile };
+      return type === undefined ? [] : [[connection.name, type.open(open)]];
+    }),
+  );
+}
+
+/** The engine of each connection, and of lists of connections, which all belong to one engine. */
+export function enginesOf(engine: EmbeddedEngine, remote: ReadonlyMap<string, Engine>): Engines {
+  const ofName = (name: string | undefined): Engine => (name && remote.get(name)) || engine;
+  return { engine, engineOf: remote.size === 0 ? () => engine : ([first]) => ofName(first) };
+}
+
 /** The setting that prevents the database from opening, as a problem; undefined for other errors. */
 export function settingProblem({ setting, message }: EngineOpenError, main: MainConfig): Problem | undefined {
   if (setting === undefined) return undefined;
@@ -68,13 +94,13 @@ export function settingProblem({ setting, message }: EngineOpenError, main: Main
 /** Returns the connections whose `init` parses. Opens none, so a connection that is down hides no syntax error of another. */
 export async function parseInits(
   main: MainConfig,
-  engine: Engine,
+  { engineOf }: Engines,
   problems: Problem[],
 ): Promise<readonly ConnectionConfig[]> {
   const parsed: ConnectionConfig[] = [];
   for (const connection of main.connections.values()) {
     const { name, init } = connection;
-    const problem = init === undefined ? undefined : await engine.parse(init);
+    const problem = init === undefined ? undefined : await engineOf([name]).parse(init);
     // Other errors are ignored: an earlier statement may create a table that is missing now.
     if (problem === undefined || problem.kind !== "syntax") {
       parsed.push(connection);
@@ -90,12 +116,14 @@ interface ConnectOptions {
   readonly parsed: readonly ConnectionConfig[];
   readonly connectionStatus: ConnectionStatus;
   readonly problems: Problem[];
+  /** Whether a lazy connection may stay closed while another process has locked its file. */
+  readonly waitsForLocks: boolean;
 }
 
 /** Opens every connection. If a lazy one is down, adds a warning. If any other is down, returns a message, and startup fails. */
 export async function connect(
   main: MainConfig,
-  { parsed, connectionStatus, problems }: ConnectOptions,
+  { parsed, connectionStatus, problems, waitsForLocks }: ConnectOptions,
 ): Promise<string | undefined> {
   const failures: string[] = [];
   const open = async ({ name, lazy, connectTimeoutMs }: ConnectionConfig): Promise<void> => {
@@ -115,7 +143,8 @@ export async function connect(
       await (lazy ? withTimeLimit(opening, Math.min(connectTimeoutMs, LONGEST_TIMER_MS), warnOpening) : opening);
     } catch (error) {
       const message = `'${name}' cannot be reached: ${reasonOf(error)}`;
-      if (lazy) warn(`${message}; its endpoints return 503 until it is back`);
+      const mustOpen = !lazy || (!waitsForLocks && engineType.isLocked(message));
+      if (!mustOpen) warn(`${message}; its endpoints return 503 until it is back`);
       else failures.push(`connection ${message}`);
     }
   };

@@ -16,7 +16,9 @@ import type { SnapshotStore } from "../cache/snapshot-store.ts";
 import type { CacheStorage } from "../config/cache-config.ts";
 import type { Problem } from "../config/problem.ts";
 import type { MainConfig, Project } from "../config/project.ts";
-import { type Engine, EngineOpenError } from "../engines/engine.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
+import { EngineOpenError } from "../engines/engine.ts";
+import type { Engines } from "../engines/engines.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { quoteLiteral } from "../sql/quote.ts";
@@ -27,8 +29,7 @@ import { quoteLiteral } from "../sql/quote.ts";
  */
 export type Purpose = "serve" | "maintain" | "check";
 
-export interface CacheParts {
-  readonly engine: Engine;
+export interface CacheParts extends Engines {
   /** Whether a connection is open. */
   readonly isOpen: (connection: string) => boolean;
   readonly definitions: readonly CacheDefinition[];
@@ -73,7 +74,7 @@ export async function openProjectCaches(project: Project, parts: CacheParts): Pr
 }
 
 /** Reports a cache path that holds something other than a cache. That file stays unchanged. */
-async function pathProblems({ backend }: CacheStorage, main: MainConfig, engine: Engine): Promise<Problem[]> {
+async function pathProblems({ backend }: CacheStorage, main: MainConfig, engine: EmbeddedEngine): Promise<Problem[]> {
   const file = fileOf(backend);
   const message = file && (await unusablePathMessage(engine, file.path, backend.kind));
   if (file === undefined || message === undefined) return [];
@@ -141,7 +142,7 @@ const CLEAN_EVERY_MS = 60_000;
 async function openLakeStore(
   { catalog }: CacheStorage,
   { metadataPath, dataPath }: Extract<CacheStorage["backend"], { kind: "ducklake" }>,
-  { parts: { engine, report, isOpen } }: OpenContext,
+  { parts: { engine, engineOf, report, isOpen } }: OpenContext,
 ): Promise<OpenedStore> {
   const lake = { catalog, metadataPath, dataPath };
   await attachLake(engine, lake, afterMs);
@@ -163,6 +164,7 @@ async function openLakeStore(
     now: Date.now,
     randomId: () => crypto.randomUUID(),
     catalog,
+    engineOf,
     isOpen,
     shared,
   });
@@ -190,11 +192,12 @@ async function openFileStore(
   path: string | undefined,
   opening: OpenContext,
 ): Promise<SnapshotStore> {
-  const { engine, isOpen } = opening.parts;
+  const { engine, engineOf, isOpen } = opening.parts;
   const options = {
     now: Date.now,
     randomId: () => crypto.randomUUID(),
     catalog,
+    engineOf,
     isOpen,
     inMemory: path === undefined,
   };

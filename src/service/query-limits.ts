@@ -1,4 +1,4 @@
-import type { EngineOptions } from "../engines/engine.ts";
+import type { EngineOptions } from "../engines/embedded-engine.ts";
 
 /** Of queries that mostly wait for another machine. */
 const REMOTE_QUERIES_PER_CORE = 4;

@@ -2,15 +2,17 @@ import { redaction } from "../audit/redaction.ts";
 import { type Authenticators, openAuthenticators } from "../auth/authenticators.ts";
 import type { AuthPolicy } from "../auth/policy.ts";
 import type { Caches } from "../cache/caches.ts";
-import type { ConnectionStatus } from "../calls/connection-status.ts";
+import { type ConnectionStatus, reasonOf } from "../calls/connection-status.ts";
 import type { CallServices } from "../calls/run-endpoint.ts";
 import { hasErrors, type Problem } from "../config/problem.ts";
 import type { MainConfig, Project } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { settingsChangedByWrites } from "../endpoint/settable.ts";
+import type { EmbeddedEngine } from "../engines/embedded-engine.ts";
 import { engine as engineType } from "../engines/index.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
+import { RequestFailure } from "../failure.ts";
 import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
 import { runInSlices } from "../slices.ts";
 import { type CompiledProject, compileProject, type KnownEndpoints, NO_KNOWN_ENDPOINTS } from "./compile-project.ts";
@@ -31,7 +33,7 @@ export interface Service extends CallServices {
   /** For the next reload. */
   readonly known: KnownEndpoints;
   close(): Promise<void>;
-  /** After a reload: closes what the next state does not share. */
+  /** After a reload: closes what the new version does not share. */
   retire(next: Service): void;
 }
 
@@ -51,9 +53,9 @@ export async function openService(project: Project, options: OpenOptions): Promi
   if (sharedState === undefined) {
     return { service: undefined, problems: applyStrict(found, options.strict), unreachable: opened.unreachable };
   }
-  const { service, ...state } = await openState(project, compiled, { sharedState, options, previous: undefined });
-  const problems = applyStrict([...found, ...state.problems], options.strict);
-  const unreachable = opened.unreachable ?? state.unreachable;
+  const { service, ...version } = await openVersion(project, compiled, { sharedState, options, previous: undefined });
+  const problems = applyStrict([...found, ...version.problems], options.strict);
+  const unreachable = opened.unreachable ?? version.unreachable;
   if (service === undefined || unreachable !== undefined || hasErrors(problems)) {
     await (service ?? sharedState).close();
     return { service: undefined, problems, unreachable };
@@ -75,14 +77,15 @@ export function canShareState(project: Project, previous: Service): boolean {
 }
 
 /**
- * Opens a new state over the same database, for a project that passes `canShareState`. The current state keeps serving until
+ * Opens a new version on the same database, for a project that passes `canShareState`. The current version keeps serving until
  * the caller retires it. Endpoints whose files have not changed are neither compiled nor, usually, verified again.
  */
 export async function reopenService(project: Project, previous: Service, options: OpenOptions): Promise<OpenedService> {
   const compiled = await runInSlices(compileProject(project, previous.known));
-  const state = await openState(project, compiled, { sharedState: previous.sharedState, options, previous });
-  const { service, unreachable } = state;
-  const problems = applyStrict([...compiled.problems, ...state.problems], options.strict);
+  const outdated = await refreshCatalogs(project.main, previous.engine);
+  const version = await openVersion(project, compiled, { sharedState: previous.sharedState, options, previous });
+  const { service, unreachable } = version;
+  const problems = applyStrict([...compiled.problems, ...outdated, ...version.problems], options.strict);
   if (service === undefined || hasErrors(problems)) {
     service?.retire(previous);
     return { service: undefined, problems, unreachable };
@@ -92,15 +95,33 @@ export async function reopenService(project: Project, previous: Service, options
   return { service, problems, unreachable: undefined };
 }
 
-interface StateContext {
+/** The tables of database servers may have changed. If that cannot be found out now, those known before are used. */
+async function refreshCatalogs({ locate }: MainConfig, engine: EmbeddedEngine): Promise<readonly Problem[]> {
+  const reason = await engine.refreshCatalogs().then(
+    (isDone) => (isDone ? undefined : "queries are running"),
+    (error: unknown) => {
+      if (error instanceof RequestFailure && error.failure.kind === "connection-down") return reasonOf(error);
+      throw error;
+    },
+  );
+  if (reason === undefined) return [];
+  const message = `changes to the tables of database servers are not noticed, because ${reason}; reload again later`;
+  return [{ severity: "warning", location: locate(["connections"]), path: "connections", message }];
+}
+
+interface VersionContext {
   readonly sharedState: SharedState;
   readonly options: OpenOptions;
   readonly previous: Service | undefined;
 }
 
 /** Opens everything above the shared state. The caller closes a service that it does not use. */
-async function openState(project: Project, compiled: CompiledProject, context: StateContext): Promise<OpenedService> {
-  const { engine, connectionStatus } = context.sharedState;
+async function openVersion(
+  project: Project,
+  compiled: CompiledProject,
+  context: VersionContext,
+): Promise<OpenedService> {
+  const { engines, connectionStatus } = context.sharedState;
   // Before verification: templates may read the table of users.
   const authenticators = await openServiceAuthenticators(project, context).catch(errorMessage);
   // Without caches or users, the templates that read them are not verified: their errors would only mislead.
@@ -112,9 +133,9 @@ async function openState(project: Project, compiled: CompiledProject, context: S
     return { service: undefined, problems, unreachable: opened };
   }
   problems.push(...opened.problems);
-  await engine.lock(settingsChangedByWrites(project, engineType.dialect));
+  await engines.engine.lock(settingsChangedByWrites(project, engineType.dialect));
   const verification = openVerification(compiled, {
-    engine,
+    engines,
     connectionStatus,
     inits: [...project.main.connections.values()].flatMap(({ init }) => init ?? []),
   });
@@ -148,12 +169,12 @@ function closeAuthenticators(authenticators: Authenticators, previous: Service |
 async function cachesOf(
   project: Project,
   { refreshes }: CompiledProject,
-  { sharedState, options }: StateContext,
+  { sharedState, options }: VersionContext,
 ): Promise<OpenedCaches> {
-  // Caches outlive a reload. They are redefined once the new state is valid.
+  // Caches outlive a reload. They are redefined once the new version is valid.
   return await sharedState.caches(() =>
     openProjectCaches(project, {
-      engine: sharedState.engine,
+      ...sharedState.engines,
       isOpen: sharedState.connectionStatus.isOpen,
       definitions: refreshes.map(({ definition }) => definition),
       report: options.report,
@@ -165,10 +186,10 @@ async function cachesOf(
 /** Rejects when users in AWS Secrets Manager are unavailable: no client could authenticate. */
 function openServiceAuthenticators(
   project: Project,
-  { sharedState, options, previous }: StateContext,
+  { sharedState, options, previous }: VersionContext,
 ): Promise<Authenticators> {
   const { connect, report, env } = options;
-  const { engine } = sharedState;
+  const { engine } = sharedState.engines;
   return openAuthenticators(connect ? policiesOf(project) : [], {
     engine,
     report,
@@ -199,11 +220,11 @@ function serviceOf(
   { sharedState, authenticators, caches, verification, known }: ServiceParts,
   verified: readonly VerifiedEndpoint[],
 ): Service {
-  const { engine, spool, connectionStatus, rateLimiter, idempotentResponses } = sharedState;
+  const { engines, spool, connectionStatus, rateLimiter, idempotentResponses } = sharedState;
   const endpoints = verified.map(({ endpoint }) => endpoint);
   return {
+    ...engines,
     project,
-    engine,
     spool,
     endpoints,
     connectionStatus,
@@ -217,6 +238,7 @@ function serviceOf(
     isRedacted: redaction(project.main.access.redact),
     limits: project.main.limits,
     idempotentResponses,
+    writeFailure: () => (sharedState.hasCopies() ? { kind: "database-in-use" } : undefined),
     prepare: prepareWith(verified, verification),
     verifyWithoutConnections: (endpoint) => verification.verifyNow({ ...endpoint, connections: [] }),
     async close() {

@@ -9,6 +9,7 @@ import { verifyEndpoint } from "../endpoint/verify-endpoint.ts";
 import { functionsOf, functionsOfTemplates, recompileEndpoint } from "../endpoint/verify-functions.ts";
 import { assumeStoredTable, verifyRefresh } from "../endpoint/verify-refresh.ts";
 import type { Engine } from "../engines/engine.ts";
+import type { Engines } from "../engines/engines.ts";
 import { RequestFailure } from "../failure.ts";
 import { dialectWith } from "../sql/user-functions.ts";
 
@@ -62,7 +63,7 @@ export interface Verification {
 }
 
 export interface VerificationContext {
-  readonly engine: Engine;
+  readonly engines: Engines;
   readonly connectionStatus: ConnectionStatus;
   /** The `init` SQL of all connections. */
   readonly inits: readonly string[];
@@ -70,10 +71,11 @@ export interface VerificationContext {
 
 export function openVerification(
   { endpoints: compiled, refreshes }: CompiledTemplates,
-  { engine, connectionStatus, inits }: VerificationContext,
+  { engines, connectionStatus, inits }: VerificationContext,
 ): Verification {
   const all = [...compiled, ...refreshes].map(({ endpoint }) => endpoint);
-  const created = namesCreatedBy(all, inits, engine.dialect);
+  const { engine, engineOf } = engines;
+  const created = namesCreatedBy(all, inits, engines);
   /** The cache tables whose columns the database knows. */
   const planned = new Set<string>();
   /** Refreshes that could not be verified yet, by cache, and their verification while it runs. */
@@ -82,9 +84,13 @@ export function openVerification(
   const isPlanned = (name: CacheName): boolean => planned.has(cacheKey(name));
   const isLate = (name: CacheName): boolean => late.has(cacheKey(name));
 
-  async function verifyOne(refresh: CompiledRefresh, planner?: TolerantPlanner): Promise<readonly Problem[]> {
+  async function verifyOne(refresh: CompiledRefresh, planner?: TolerantPlanner<Engine>): Promise<readonly Problem[]> {
     const key = cacheKey(refresh.definition.name);
-    const found = await verifyRefresh(refresh, planner?.engine ?? engine);
+    const owner = engineOf(refresh.endpoint.connections);
+    const source = planner?.engine ?? owner;
+    // The planner of the embedded engine is this engine too.
+    const embedded = owner === engine ? { ...engine, plan: source.plan } : engine;
+    const found = await verifyRefresh(refresh, { engine: embedded, source: owner === engine ? embedded : source });
     if (planner?.hasMissedTable()) late.set(key, { refresh });
     else late.delete(key);
     if (found.canPlanReads) planned.add(key);
@@ -107,13 +113,13 @@ export function openVerification(
       problems.push(...known.problems);
       if (hasErrors([...refresh.problems, ...known.problems])) continue;
       if (isOpen(endpoint) && others.every(isPlanned)) {
-        const planner = tolerateMissingTables(engine, created);
+        const planner = tolerateMissingTables(engineOf(endpoint.connections), created);
         problems.push(...(await verifyOne({ ...refresh, endpoint: known.endpoint }, planner)));
         continue;
       }
       if (await assumeStoredTable(refresh, engine)) planned.add(cacheKey(definition.name));
       else if (!isOpen(endpoint) || others.some(isLate)) late.set(cacheKey(definition.name), { refresh });
-      problems.push(...(await verifyEndpoint(known.endpoint, engine, "parse")).problems);
+      problems.push(...(await verifyEndpoint(known.endpoint, engineOf(endpoint.connections), "parse")).problems);
     }
     return problems;
   }
@@ -122,7 +128,7 @@ export function openVerification(
   async function verifyEarly(endpoint: Endpoint): Promise<Omit<VerificationResult, "check">> {
     const caches = cachesReadBy(endpoint);
     const depth = isOpen(endpoint) && caches.every(isPlanned) ? "plan" : "parse";
-    const planner = tolerateMissingTables(engine, created);
+    const planner = tolerateMissingTables(engineOf(endpoint.connections), created);
     const verified = await verifyEndpoint(endpoint, planner.engine, depth);
     return { ...verified, isLate: !isOpen(endpoint) || caches.some(isLate) || planner.hasMissedTable() };
   }
@@ -150,26 +156,42 @@ export function openVerification(
     return { ...result, problems, check: hasPassed ? { endpoint: result.endpoint, functions, isCurrent } : undefined };
   }
 
-  async function verifyNow(endpoint: Endpoint): Promise<Endpoint> {
+  /** Recompiles an endpoint with the functions of the database. */
+  async function withFunctions(endpoint: Endpoint): Promise<ReturnType<typeof recompileEndpoint>> {
+    if (engineOf(endpoint.connections) !== engine) return { endpoint, problems: [] };
     const dialect = dialectWith(engine.dialect, await functionsOf([endpoint], engine));
-    const known = recompileEndpoint(endpoint, dialect, engine.dialect);
+    return recompileEndpoint(endpoint, dialect, engine.dialect);
+  }
+
+  async function verifyNow(endpoint: Endpoint): Promise<Endpoint> {
+    const known = await withFunctions(endpoint);
     const depth = cachesReadBy(endpoint).every(isPlanned) ? "plan" : "parse";
-    const { endpoint: verified, problems } = await verifyEndpoint(known.endpoint, engine, depth);
+    const { endpoint: verified, problems } = await verifyEndpoint(
+      known.endpoint,
+      engineOf(endpoint.connections),
+      depth,
+    );
     failOn([...known.problems, ...problems]);
     return verified;
   }
 
   return {
     async verifyAll() {
-      const dialects = await openDialects([...compiled, ...refreshes], engine, isOpen);
+      const dialects = await openDialects([...compiled, ...refreshes], engines, isOpen);
       const problems = [...(await verifyCaches(dialects))];
       // Before the first one: a table that changes meanwhile counts as changed for all.
-      const isCurrent = engine.watchSchema();
+      const watches = new Map<Engine, () => boolean>();
+      for (const { endpoint } of compiled) {
+        const owner = engineOf(endpoint.connections);
+        if (!watches.has(owner)) watches.set(owner, owner.watchSchema());
+      }
       const results: VerificationResult[] = [];
       let next = 0;
       const work = async (): Promise<void> => {
         for (let index = next++; index < compiled.length; index = next++) {
-          results[index] = await verifyCompiled(compiled[index] as CompiledEndpoint, dialects, isCurrent);
+          const each = compiled[index] as CompiledEndpoint;
+          const isCurrent = watches.get(engineOf(each.endpoint.connections)) ?? (() => false);
+          results[index] = await verifyCompiled(each, dialects, isCurrent);
         }
       };
       await Promise.all(Array.from({ length: VERIFIED_AT_ONCE }, work));
@@ -192,27 +214,31 @@ export function openVerification(
   };
 }
 
-/** The dialects of templates, with the macros that they may call. */
+/** The dialects of templates over the embedded engine, with the macros that they may call. */
 interface Dialects {
   /** The macros and functions of the database and the templates. */
   readonly functions: string;
-  /** Recompiles an endpoint with its dialect. */
+  /** Recompiles an endpoint with its dialect, if the embedded engine runs it. */
   apply(endpoint: Endpoint): ReturnType<typeof recompileEndpoint>;
 }
 
 async function openDialects(
   compiled: readonly { readonly endpoint: Endpoint }[],
-  engine: Engine,
+  { engine, engineOf }: Engines,
   isOpen: (endpoint: Endpoint) => boolean,
 ): Promise<Dialects> {
-  const endpoints = compiled.map(({ endpoint }) => endpoint);
+  const usesIt = ({ connections }: Endpoint): boolean => engineOf(connections) === engine;
+  const endpoints = compiled.map(({ endpoint }) => endpoint).filter(usesIt);
   const ofTemplates = functionsOfTemplates(endpoints, engine.dialect);
   const all = endpoints.some(isOpen) ? await functionsOf(endpoints, engine) : ofTemplates;
   const offline = dialectWith(engine.dialect, ofTemplates);
   const online = dialectWith(engine.dialect, all);
   return {
     functions: JSON.stringify(all),
-    apply: (endpoint) => recompileEndpoint(endpoint, isOpen(endpoint) ? online : offline, engine.dialect),
+    apply: (endpoint) =>
+      usesIt(endpoint)
+        ? recompileEndpoint(endpoint, isOpen(endpoint) ? online : offline, engine.dialect)
+        : { endpoint, problems: [] },
   };
 }
 

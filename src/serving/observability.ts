@@ -15,10 +15,10 @@ import type { Surface } from "./surfaces.ts";
 /** Observability of a running service. It outlives reloads. */
 export interface Observability {
   readonly observers: readonly CallObserver[];
-  /** Switches to the next state on a reload. */
+  /** Switches to the new version of the service on a reload. */
   readonly surface: Surface;
   readonly rest: Required<Pick<RestOptions, "admin" | "sendsServerTiming">>;
-  /** The admin listener, when there is one. */
+  /** What the admin listener serves, and where. Undefined if none is configured. */
   readonly admin: { readonly host: string; readonly port: number; readonly handle: RequestHandler } | undefined;
   close(): Promise<void>;
 }
@@ -29,17 +29,16 @@ export interface ObservabilityOptions {
   readonly isDev: boolean;
 }
 
-/** Metrics of a project, opened before the service so that they count its first events. Undefined when nothing serves them. */
+/** Opens a project's metrics, before its service, so that they count its first events. Undefined if no listener serves them. */
 export async function openMetricsOf(
   { observability }: MainConfig,
-  now: () => Date,
-  isDev: boolean,
+  { now, isDev }: { readonly now: () => Date; readonly isDev: boolean },
 ): Promise<Metrics | undefined> {
   const isServed = isDev || observability.admin !== undefined || observability.metrics?.onRest === true;
   return observability.metrics !== undefined && isServed ? await openMetrics(now) : undefined;
 }
 
-/** Opens what the project configures besides metrics: tracing, heartbeats, the query log. */
+/** Opens a project's tracing, heartbeats, query log and admin pages. */
 export async function openObservability(
   first: Service,
   { report, metrics, isDev }: ObservabilityOptions,
@@ -73,7 +72,7 @@ export async function openObservability(
         isDraining = true;
         heartbeats.stop();
       },
-      // `hold` and `drain` already cancel heartbeats.
+      // `pause` and `drain` already cancel heartbeats.
       cancelAll() {},
       endStreams() {},
     },

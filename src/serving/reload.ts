@@ -72,15 +72,15 @@ export function openReloads(options: ReloadOptions): Reloads {
     const { project, problems } = loaded;
     show(problems);
     if (project === undefined || hasErrors(problems)) return report({ kind: "reload-refused", reason: "problems" });
-    const opened = canShareState(project, current) ? await switchState(project) : await reopenWith(project);
+    const opened = canShareState(project, current) ? await switchVersion(project) : await reopenWith(project);
     if (opened === undefined) return;
     current = opened;
     const ms = performance.now() - from;
     report({ kind: "reloaded", endpoints: project.endpoints.length, ms });
   }
 
-  /** Opens a new state over the same database. Clients notice nothing. */
-  async function switchState(project: Project): Promise<Service | undefined> {
+  /** Opens a new version on the same database and switches to it. Clients notice nothing. */
+  async function switchVersion(project: Project): Promise<Service | undefined> {
     const previous = current;
     const service = showAndReport(await reopenService(project, previous, opening));
     if (service === undefined) return undefined;

@@ -65,7 +65,7 @@ export async function serveProject(
   const { show, strict, isDev } = options;
   const { main } = project;
   const { now, temporary, self, env } = serverProcess;
-  const metrics = await openMetricsOf(main, now, isDev);
+  const metrics = await openMetricsOf(main, { now, isDev });
   metrics?.watchProcess();
   const events = openEvents(options.log, ...(metrics === undefined ? [] : [metrics.onEvent]));
   const { report } = events;

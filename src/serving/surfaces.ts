@@ -1,9 +1,9 @@
 import type { Listener } from "../http/listen.ts";
 import type { Service } from "../service/service.ts";
 
-/** Serves requests with the current state of a service. */
+/** Serves requests with the current version of a service. */
 export interface Surface {
-  /** Prepares another state; the returned function switches to it. Calls in flight keep theirs. */
+  /** Prepares a new version; the returned function switches to it. Calls in flight finish on the old one. */
   prepare(service: Service): Promise<() => void>;
   /** Requests wait until the returned function is called. */
   pause(): () => void;
@@ -21,7 +21,7 @@ export interface Surfaces {
   readonly listeners: readonly Listener[];
 }
 
-/** Switches all surfaces to another state at once. */
+/** Switches all surfaces to a new version at once. */
 export async function switchAll({ surfaces }: Surfaces, service: Service): Promise<void> {
   const ready = await Promise.all(surfaces.map((surface) => surface.prepare(service)));
   for (const switchOver of ready) switchOver();

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { RequestFailure } from "../failure.ts";
 import { openSpool, type Spool } from "./spool.ts";
@@ -193,4 +193,25 @@ test("a file that grows has no name from the start, and gives back what was appe
   await file.close();
   await spool.close();
   expect(await failure(spool.openGrowing())).toEqual({ kind: "draining" });
+});
+
+test("a database is copied with its logs, into a folder that goes with the spool", async () => {
+  for (const name of ["db", "db.wal", "db.wal.checkpoint", "db2", "other.wal"])
+    await writeFile(join(parent, name), name);
+  const copy = await spool.copyDatabase(join(parent, "db"));
+  expect(readdirSync(dirname(copy)).sort()).toEqual(["db", "db.wal", "db.wal.checkpoint"]);
+  expect([copy.endsWith("/db"), readFileSync(`${copy}.wal`, "utf8")]).toEqual([true, "db.wal"]);
+  await spool.close();
+  expect(existsSync(copy)).toBe(false);
+  await expect(opened(join(parent, "db")).copyDatabase(join(parent, "db"))).rejects.toThrow("it is not a folder");
+});
+
+test("the copy of a database that changes meanwhile is made again", async () => {
+  const file = join(parent, "db");
+  const versions = ["1", "2"].map((version) => Buffer.alloc(16 << 20, version));
+  await writeFile(file, versions[0] ?? "");
+  const copying = spool.copyDatabase(file);
+  await writeFile(file, versions[1] ?? "");
+  const bytes = readFileSync(await copying);
+  expect(versions.some((version) => version.equals(bytes))).toBe(true);
 });

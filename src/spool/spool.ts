@@ -2,6 +2,7 @@ import { copyFile, mkdir, rm, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { errorCode } from "../error-message.ts";
 import { RequestFailure } from "../failure.ts";
+import { copyDatabase } from "./copy-database.ts";
 import { createGrowingFile, type GrowingFile, openNameless, type SpooledFile } from "./spooled-file.ts";
 import { type CurrentProcess, folderName, sweep } from "./sweep.ts";
 
@@ -13,6 +14,8 @@ export interface Spool {
   makeSpill(): Promise<string>;
   /** Creates a private folder with links to files, by their paths in it. Rejects if it cannot. It is deleted when the spool closes. */
   linkFiles(files: ReadonlyMap<string, string>): Promise<string>;
+  /** Copies a database file that another process may be changing. Rejects if it cannot. The copy is deleted when the spool closes. */
+  copyDatabase(path: string): Promise<string>;
   /** Passes `work` the path of a new file to write. Rejects with the error of `work`, or with a RequestFailure. */
   write<T>(work: (path: string) => Promise<T>): Promise<Spooled<T>>;
   /** Opens a file to write in pieces. Rejects with a RequestFailure. */
@@ -106,6 +109,15 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
         throw new Error(unusable(error), { cause: error });
       }
       return target;
+    },
+    async copyDatabase(path) {
+      try {
+        const target = await newPath();
+        await mkdir(target, { mode: 0o700 });
+        return await copyDatabase(path, target);
+      } catch (error) {
+        throw error instanceof RequestFailure ? new Error(unusable(error.cause), { cause: error }) : error;
+      }
     },
     async write(work) {
       const path = await newPath();

@@ -9,10 +9,10 @@ export interface CurrentProcess {
   isRunning(pid: number): boolean;
 }
 
-const NAME = /^eider-(?:spool|spill|links)-(\d+)-[0-9a-f-]{36}$/;
+const NAME = /^eider-(?:spool|spill|links|copies)-(\d+)-[0-9a-f-]{36}$/;
 
 /** An unguessable name that contains the process ID. */
-export function folderName(use: "spool" | "spill" | "links", pid: number): string {
+export function folderName(use: "spool" | "spill" | "links" | "copies", pid: number): string {
   return `eider-${use}-${pid}-${crypto.randomUUID()}`;
 }
 

@@ -1,13 +1,7 @@
 import type { Dialect } from "./dialect.ts";
 import { calledFunctions, executedPart, tokensOf, topLevelTokens, topLevelWords } from "./statement-words.ts";
+import type { Token } from "./token.ts";
 
-/** Statements that change data, the catalog, files or the session. Others count as reads. */
-const CHANGING_VERBS = new Set(
-  (
-    "INSERT UPDATE DELETE MERGE TRUNCATE CREATE DROP ALTER COMMENT COPY EXPORT IMPORT ATTACH DETACH INSTALL LOAD " +
-    "SET RESET USE BEGIN START COMMIT ROLLBACK ABORT END PREPARE EXECUTE DEALLOCATE VACUUM CHECKPOINT FORCE REINDEX"
-  ).split(" "),
-);
 const WITH_VERBS = new Set([
   "SELECT",
   "FROM",
@@ -31,11 +25,25 @@ export function effectsOf(statements: readonly string[], dialect: Dialect): Stat
   const temporary = new Set<string>();
   return statements.map((sql) => {
     const executed = executedPart(tokensOf(sql, dialect));
-    // `postgres_execute('db', '...')` and similar functions change another database, wherever they are called.
-    const remote = calledFunctions(executed).find(({ text }) => text.endsWith("_EXECUTE"));
-    if (remote !== undefined) return { kind: "changes", verb: remote.text };
-    return effectOf(topLevelWords(executed), temporary);
+    const called = calledFunctions(executed).find(({ text }) => dialect.changesData(text));
+    if (called !== undefined) return { kind: "changes", verb: called.text };
+    const hidden = dialect.hiddenChanges ? hiddenChange(executed) : undefined;
+    return hidden ?? effectOf(topLevelWords(executed), temporary, dialect);
   });
+}
+
+/** A statement that changes data inside another: `WITH x AS (DELETE ...) SELECT ...`, `SELECT ... INTO t`. */
+function hiddenChange(executed: readonly Token[]): StatementEffect | undefined {
+  const [first] = executed;
+  if (first?.text === "WITH") {
+    const inner = executed.find(({ text }, index) => ROW_VERBS.has(text) && executed[index - 1]?.text === "(");
+    if (inner !== undefined) return { kind: "changes", verb: inner.text };
+  }
+  const words = topLevelWords(executed);
+  const isQuery = words[0] === "SELECT" || words[0] === "WITH";
+  const insert = words.indexOf("INSERT");
+  const into = words.indexOf("INTO");
+  return isQuery && into >= 0 && insert < 0 && !words.includes("MERGE") ? { kind: "changes", verb: "INTO" } : undefined;
 }
 
 /** The verb of a statement, from its words outside parentheses: after WITH, that of the statement that follows. */
@@ -44,7 +52,7 @@ export function verbOf(words: readonly string[]): string {
   return first === "WITH" ? (words.find((word) => WITH_VERBS.has(word)) ?? first) : first;
 }
 
-function effectOf(words: readonly string[], temporary: Set<string>): StatementEffect {
+function effectOf(words: readonly string[], temporary: Set<string>, { changingVerbs }: Dialect): StatementEffect {
   const verb = verbOf(words);
   if ((verb === "SET" || verb === "RESET") && words[1] === "VARIABLE") return READS;
   if (verb === "CREATE") {
@@ -57,7 +65,7 @@ function effectOf(words: readonly string[], temporary: Set<string>): StatementEf
     }
   }
   if (changesTemporary(verb, words, temporary)) return READS;
-  return CHANGING_VERBS.has(verb) ? { kind: "changes", verb } : READS;
+  return changingVerbs.has(verb) ? { kind: "changes", verb } : READS;
 }
 
 /** What a statement changes, as far as its tokens show. */

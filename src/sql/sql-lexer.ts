@@ -32,7 +32,7 @@ const SPACE = /\s+/y;
 /** A name or a number. A number ends where its digits do: `1E'x'` is a number and a literal with escapes. */
 const WORD = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|0[xX][\da-fA-F_]+|\d[\d_]*(?:\.[\d_]*)?(?:[eE][+-]?\d[\d_]*)?/y;
 const DOLLAR_OPEN = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
-const PLACEHOLDER = /\$\w*|\?/y;
+const PLACEHOLDER = /\$\w*/y;
 
 /** Reads one token of bare SQL at `at`. */
 export function readBareToken(text: string, at: number, dialect: Dialect): BareToken {
@@ -55,6 +55,7 @@ export function readBareToken(text: string, at: number, dialect: Dialect): BareT
   }
   const placeholder = matchLength(PLACEHOLDER, text, at);
   if (placeholder > 0) return { kind: "placeholder", length: placeholder };
+  if (character === "?" && dialect.questionMarks) return { kind: "placeholder", length: 1 };
   return { kind: "symbol", length: 1 };
 }
 

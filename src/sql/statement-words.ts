@@ -1,13 +1,7 @@
 import type { Dialect } from "./dialect.ts";
 import { readQuoted } from "./sql-lexer.ts";
+import type { Token } from "./token.ts";
 import { wholeTokens } from "./whole-tokens.ts";
-
-/** A word (in upper case, even if quoted) or symbol in a statement. Literals and comments are omitted. */
-export interface Token {
-  readonly kind: "word" | "symbol";
-  readonly text: string;
-  readonly at: number;
-}
 
 export function tokensOf(sql: string, dialect: Dialect): readonly Token[] {
   const tokens: Token[] = [];

@@ -3,14 +3,13 @@ import type { ValuePosition } from "./value-place.ts";
 
 const PLAIN: ValuePosition = { kind: "plain" };
 const FILE: ValuePosition = { kind: "file" };
-const FILE_STATEMENTS = new Set(["ATTACH", "EXPORT", "IMPORT", "INSTALL", "LOAD"]);
 const SYNTAX_WITH_FROM = new Set(["extract", "trim", "substring", "overlay", "position"]);
 
 /** What a value here would do. */
 export function positionOf(compilation: Compilation): ValuePosition {
   const { seen, calls } = compilation;
   const statement = seen[0]?.text ?? "";
-  if (FILE_STATEMENTS.has(statement) || compilation.isCopyTarget) return FILE;
+  if (compilation.dialect.fileVerbs.has(statement) || compilation.isCopyTarget) return FILE;
   // The prepared statement is unknown here.
   if (statement === "EXECUTE") return { kind: "unknown", function: "EXECUTE" };
   const position = positionInCalls(compilation);

@@ -1,7 +1,7 @@
 import type { RemoteQuoting } from "./function-role.ts";
 import type { SqlType } from "./statement.ts";
 
-/** A value that is known only when a call is made: a request parameter, part of the identity, or a property of the snapshot. */
+/** A value that is known only when a call is made: a parameter, part of the identity, or a variable of the cache. */
 export interface CallValueRef {
   readonly scope: "params" | "auth" | "cache";
   readonly name: string;
@@ -13,9 +13,11 @@ export interface CallValueRef {
 export type ValueType = SqlType | "UUID";
 
 /**
- * What may be done with a value besides binding it. `enum`: one of the values that the author listed, so its text may be
- * inlined. `scalar`: integers and booleans, which may be inlined as literals where SQL allows no placeholder, or as part of a
- * word. `typed`: other types that cannot contain SQL, which may be inlined as literals. `text`: anything.
+ * How a value may become part of the SQL text, besides being bound:
+ * - `enum`: a value from a fixed list (of the template's author, or of Eider for `cache.table`), inlined as it is.
+ * - `scalar`: an integer or boolean, inlined as a literal where SQL allows no placeholder, or as part of a word.
+ * - `typed`: a number, date or time, inlined as a literal where SQL allows no placeholder.
+ * - `text`: any string. It is only bound, except that a UUID may be inlined like `typed`.
  */
 export type ValueClass = "enum" | "scalar" | "typed" | "text";
 
@@ -34,8 +36,9 @@ export type LiteralPart =
 
 /** One step of a compiled template. `offset` is its position in the template's text. */
 export type Piece =
-  /** The author's own SQL. `blank`: spaces and comments only. */
+  /** SQL as the author wrote it. `blank`: only spaces and comments. */
   | { readonly kind: "sql"; readonly text: string; readonly offset: number; readonly blank: boolean }
+  /** A semicolon between two statements. */
   | { readonly kind: "separator" }
   /** A value outside quotes. It is bound. */
   | {
@@ -45,7 +48,7 @@ export type Piece =
       readonly innerPosition: InnerSqlPosition | undefined;
       readonly sharedKey: SharedKey;
     }
-  /** A value inlined as a literal where SQL allows no placeholder: an enum, or a type that cannot contain a quote. */
+  /** A value that is inlined as a literal because SQL allows no placeholder here. Any class but `text`, or a UUID. */
   | {
       readonly kind: "typed-literal";
       readonly ref: CallValueRef;
@@ -54,11 +57,11 @@ export type Piece =
     }
   /** A scalar that is part of a word (`sales_{{params.year}}`). Negative numbers are rejected. */
   | { readonly kind: "word-part"; readonly ref: CallValueRef; readonly offset: number }
-  /** An enum's text as the author wrote it in the YAML. `canBind`: it can be bound as a value instead. */
+  /** The text of an enum, inlined as SQL. `canBind`: it may be bound as a value instead, because it touches no word. */
   | { readonly kind: "inline"; readonly ref: CallValueRef; readonly offset: number; readonly canBind: boolean }
   /**
-   * A string literal with client values: one bound VARCHAR, or quoted text where `quoted` is set. `before` and `after` form a
-   * cast, or are empty.
+   * A string literal that contains client values. The composed text is bound as one VARCHAR or, if `quoted`, inlined as a
+   * quoted literal. `before` and `after` are the SQL of a cast around it, or empty.
    */
   | {
       readonly kind: "literal";
@@ -70,7 +73,7 @@ export type Piece =
       readonly offset: number;
       readonly sharedKey: SharedKey;
     }
-  /** `"..."` with enum values in it. */
+  /** A quoted identifier (`"..."`) that contains enum values. */
   | { readonly kind: "identifier"; readonly parts: readonly LiteralPart[]; readonly offset: number }
   | {
       readonly kind: "section";
@@ -91,9 +94,15 @@ export interface Template {
   readonly pieces: readonly Piece[];
   /** The client values that it reads, by full name (`params.id`). */
   readonly reads: ReadonlyMap<string, CallValueRef>;
-  /** Enums that are enforced even without validation of writes: their text becomes SQL or selects what is read. */
+  /**
+   * Enum parameters whose text becomes SQL or selects what is read. Their values are checked even with
+   * `validate-before-write: false`.
+   */
   readonly enforcedEnums: ReadonlySet<string>;
-  /** Enums outside quotes: inlined, or bound if the database accepts only a value there. `true`: enforced even if bound. */
+  /**
+   * Enum parameters outside quotes, which are bound if the template cannot be planned with their text inlined. `true`: an
+   * enum that stays enforced even if it is bound.
+   */
   readonly bareEnums: ReadonlyMap<string, boolean>;
   /** Functions (in lower case) around client values other than enums. Eider looks up in the database whether they are safe. */
   readonly enclosingFunctions: ReadonlySet<string>;
@@ -108,7 +117,7 @@ export interface TemplateProblem {
   readonly security?: true;
 }
 
-/** The macro that quotes a value for the database that runs the SQL. */
+/** The macro that quotes a value for SQL that another database runs, by the quoting rules of that database. */
 export function literalMacro(quoting: RemoteQuoting): string {
   switch (quoting) {
     case "standard":

@@ -1,46 +1,48 @@
 import type { Dialect } from "./dialect.ts";
 import { type BareToken, readBareToken, readComment, readQuoted, readString } from "./sql-lexer.ts";
 
+/** A token with its full text, for example a string literal with both quotes. */
 export interface WholeToken {
+  /** For a string, quoted name or comment, how it opens: `open-string`. */
   readonly kind: BareToken["kind"];
   readonly start: number;
   readonly text: string;
 }
 
-/** The tokens of SQL without tags. Strings, quoted names and comments are one token each. */
+/** The tokens of SQL that contains no template tags. A string, quoted name or comment is one token. */
 export function* wholeTokens(sql: string, dialect: Dialect): Generator<WholeToken> {
   for (let start = 0, end = 0; start < sql.length; start = end) {
     const token = readBareToken(sql, start, dialect);
-    end = endOf(token, sql, start + token.length, dialect);
+    end = tokenEnd(token, sql, start + token.length, dialect);
     yield { kind: token.kind, start, text: sql.slice(start, end) };
   }
 }
 
-/** The name in a token, quoted or not, in lower case. */
+/** The name that a word or quoted identifier stands for, in lower case. */
 export function nameOf({ text }: { readonly text: string }): string {
   return text.replace(/^"|"$/g, "").toLowerCase();
 }
 
-/** Splits SQL without tags into its statements. Blank ones are left out. */
+/** Splits SQL that contains no template tags into statements. Omits those that consist only of spaces and comments. */
 export function splitStatements(sql: string, dialect: Dialect): readonly string[] {
-  const texts: string[] = [];
+  const statements: string[] = [];
   let from = 0;
   let isBlank = true;
-  const end = (at: number): void => {
-    if (!isBlank) texts.push(sql.slice(from, at));
+  const endStatement = (at: number): void => {
+    if (!isBlank) statements.push(sql.slice(from, at));
     from = at + 1;
     isBlank = true;
   };
   for (const { kind, start, text } of wholeTokens(sql, dialect)) {
-    if (kind === "symbol" && text === ";") end(start);
+    if (kind === "symbol" && text === ";") endStatement(start);
     else if (kind !== "space" && kind !== "open-line-comment" && kind !== "open-block-comment") isBlank = false;
   }
-  end(sql.length);
-  return texts;
+  endStatement(sql.length);
+  return statements;
 }
 
-/** `at` is the index after the characters that open the token. */
-function endOf(token: BareToken, sql: string, at: number, dialect: Dialect): number {
+/** The index after a token. `at` is the index after the characters that open it. */
+function tokenEnd(token: BareToken, sql: string, at: number, dialect: Dialect): number {
   switch (token.kind) {
     case "open-string":
       return readString(sql, at, token.style).end ?? sql.length;

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect } from "vitest";
+import { READ_PART, SAME_AS_JSON, sized } from "../arrow-values.ts";
 import { python, testWithPython } from "../python.ts";
 import { type ArrowDatabase, type ArrowOptions, openArrowDatabase, SHAPES } from "./arrow-rows.ts";
 
@@ -10,92 +11,16 @@ beforeAll(async () => {
 const withPyarrow = testWithPython("pyarrow");
 
 /** Reads streams and compares every value with the JSON of the same rows. Prints how many rows there were, or what is wrong. */
-const COMPARE = `
-import base64, json, struct, sys
-from datetime import date, datetime, timedelta
-from decimal import Decimal
-import pyarrow as pa
-from pyarrow import types as T
-
-PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-WIDTH = {"s": 0, "ms": 3, "us": 6, "ns": 9}
-
-def fraction(rest, unit):
-    return "" if rest == 0 else "." + str(rest).zfill(WIDTH[unit])
-
-def text(s):
-    t = s.type
-    if T.is_date32(t):
-        return (date(1970, 1, 1) + timedelta(days=s.value)).isoformat()
-    seconds, rest = divmod(s.value, PER_SECOND[t.unit])
-    if T.is_time64(t):
-        return (datetime(1970, 1, 1) + timedelta(seconds=seconds)).strftime("%H:%M:%S") + fraction(rest, t.unit)
-    return (datetime(1970, 1, 1) + timedelta(seconds=seconds)).isoformat() + fraction(rest, t.unit) + ("Z" if t.tz == "UTC" else "")
-
-def same(s, j):
-    if isinstance(s, pa.UnionScalar):
-        return j is None if s.value is None else same(s.value, j)
-    if not s.is_valid or j is None:
-        return j is None and (not s.is_valid or (T.is_floating(s.type)))
-    t = s.type
-    if isinstance(s, pa.ExtensionScalar):
-        assert t.extension_name == "arrow.json", t
-        return json.loads(s.value.as_py(), parse_int=str, parse_float=str) == j
-    if T.is_dictionary(t):
-        return s.as_py() == j
-    if T.is_boolean(t):
-        return s.as_py() is j
-    if T.is_integer(t):
-        return str(s.as_py()) == j
-    if T.is_float32(t):
-        return struct.pack("f", s.as_py()) == struct.pack("f", float(j))
-    if T.is_float64(t):
-        return s.as_py() == float(j)
-    if T.is_decimal(t):
-        return format(s.as_py(), "f") == j
-    if T.is_temporal(t):
-        return text(s) == j
-    if T.is_string(t):
-        return s.as_py() == j
-    if T.is_binary(t):
-        return s.as_py() == base64.b64decode(j)
-    if T.is_struct(t):
-        return list(j) == [f.name for f in t] and all(same(s[k], j[k]) for k in j)
-    if T.is_map(t):
-        entries = s.values
-        return [e["key"].as_py() for e in entries] == list(j) and all(same(e["value"], j[e["key"].as_py()]) for e in entries)
-    if T.is_list(t) or T.is_fixed_size_list(t):
-        return len(s.values) == len(j) and all(same(a, b) for a, b in zip(s.values, j))
-    raise Exception(f"no comparison for {t}")
-
-def compare(rows, stream):
-    table = pa.ipc.open_stream(stream).read_all()
-    table.validate(full=True)
-    assert table.num_rows == len(rows), (table.num_rows, len(rows))
-    for name in table.schema.names:
-        for index, scalar in enumerate(table.column(name)):
-            if not same(scalar, rows[index][name]):
-                raise Exception(f"row {index} of {name}: {scalar!r} is not {rows[index][name]!r}")
-    return table.num_rows
-
-def part():
-    return sys.stdin.buffer.read(int.from_bytes(sys.stdin.buffer.read(4), "little"))
-
+const COMPARE = `${SAME_AS_JSON}${READ_PART}
 results = []
 while sys.stdin.buffer.peek(1):
     rows, stream = json.loads(part(), parse_int=str, parse_float=str), part()
     try:
-        results.append(compare(rows, stream))
+        results.append(compare(rows, pa.ipc.open_stream(stream).read_all()))
     except Exception as error:
         results.append(repr(error))
 print(json.dumps(results))
 `;
-
-function sized(bytes: Buffer): Buffer {
-  const size = Buffer.alloc(4);
-  size.writeUInt32LE(bytes.length);
-  return Buffer.concat([size, bytes]);
-}
 
 const CASES = Object.entries(SHAPES).flatMap(([shape, sql]) => {
   const atSize = (rows: number, options: ArrowOptions = {}) => ({

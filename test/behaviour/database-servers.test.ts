@@ -1,5 +1,9 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { tableFromIPC } from "apache-arrow";
 import { expect } from "vitest";
 import { openDuckDb } from "../../src/engines/duckdb/open-duckdb.ts";
+import { formats } from "../../src/formats/index.ts";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
 import { missingMariaDb, sharedMariaDb } from "../mariadb.ts";
 import { testNeeding } from "../needing.ts";
@@ -7,6 +11,7 @@ import { missingPostgres, sharedPostgres } from "../postgres.ts";
 import { runHere } from "../process/program.ts";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
 import { answerOf, readOf } from "../suites/duckdb-engine.ts";
+import { readParquet } from "../suites/parquet-file.ts";
 
 const postgres = sharedPostgres();
 const mariaDb = sharedMariaDb();
@@ -98,6 +103,37 @@ withPostgres(
 );
 
 withPostgres(
+  "decimals of Postgres that DuckDB does not have: a scale above the precision, and a negative one",
+  async () => {
+    const server = await postgres();
+    const dsn = await server.createDatabase();
+    await server.sql(dsn, "CREATE TABLE small (v numeric(2,4)); INSERT INTO small VALUES (0.0012)");
+    await server.sql(dsn, "CREATE TABLE large (v numeric(5,-2)); INSERT INTO large VALUES (12345)");
+    const endpoint = (name: string): Files => ({
+      [`${name}.yaml`]: `url-path: /${name}\ntemplate-source: ${name}.sql\nconnection: crm\nwith-pagination: false\n`,
+      [`${name}.sql`]: `SELECT v FROM crm.${name}`,
+    });
+    const connection = `{ type: postgres, dsn: ${JSON.stringify(dsn)} }`;
+    await using service = await serviceFrom({
+      ...mainFile("postgres_scanner", connection),
+      ...endpoint("small"),
+      ...endpoint("large"),
+    });
+    expect(await (await service.get("/small")).text()).toBe('[{"v":0.0012}]');
+    const arrow = tableFromIPC(await (await service.get("/small?format=arrow")).arrayBuffer());
+    expect(String(arrow.schema.fields[0]?.type)).toBe("Decimal[4e+4]");
+    const file = join(service.folder, "small.parquet");
+    writeFileSync(file, Buffer.from(await (await service.get("/small?format=parquet")).arrayBuffer()));
+    expect(await readParquet(file)).toMatchObject({ types: ["DECIMAL(4,4)"], rows: [[".0012"]] });
+    for (const format of formats) {
+      const response = await service.get(`/large?format=${format.name}`);
+      const error = "DECIMAL(5,-2) cannot be returned; cast the column in the database that it comes from";
+      expect(await response.json()).toEqual({ error: `Internal Server Error: ${error}` });
+    }
+  },
+);
+
+withPostgres(
   "an init that attaches Postgres after the settings are locked, because it took longer than startup",
   async () => {
     const engine = await openDuckDb({
@@ -134,6 +170,29 @@ withMariaDb("many requests share a few sessions of MariaDB", async () => {
   await using service = await serviceFrom({ ...mainFile("mysql_scanner", connection), ...READS });
   expect(await countSessions(service)).toBeLessThanOrEqual(QUERIES * 2);
   expect(await service.json("/settings")).toEqual([{ name: "mysql_pool_size", value: String(QUERIES * 2) }]);
+});
+
+withMariaDb("a setting of MySQL's extension in an init holds for many endpoints and clients", async () => {
+  const server = await mariaDb();
+  const database = await server.createDatabase();
+  const names = Array.from({ length: 40 }, (_, index) => `t${index}`);
+  const tables = names.map(
+    (name) => `CREATE TABLE ${name} AS SELECT CAST(7 AS INT) AS n; ALTER TABLE ${name} MODIFY n TINYINT(1)`,
+  );
+  await server.sql(database, tables.join("; "));
+  const endpoints = names.flatMap((name) => [
+    [`${name}.yaml`, `url-path: /${name}\ntemplate-source: ${name}.sql\nconnection: crm\nwith-pagination: false\n`],
+    [`${name}.sql`, `SELECT n FROM crm.${name}`],
+  ]);
+  for (const scope of ["", " GLOBAL"]) {
+    const init = `SET${scope} mysql_tinyint1_as_boolean = false`;
+    const connection = `{ type: mysql, host: 127.0.0.1, port: ${server.port}, user: root, database: ${database}, init: "${init}" }`;
+    await using service = await serviceFrom({
+      ...mainFile("mysql_scanner", connection),
+      ...Object.fromEntries(endpoints),
+    });
+    expect(await Promise.all(names.map((name) => service.json(`/${name}`)))).toEqual(names.map(() => [{ n: 7 }]));
+  }
 });
 
 const CLIENTS = 16;

@@ -7,7 +7,7 @@ import { formats } from "../../src/formats/index.ts";
 import { json } from "../../src/formats/json/json.ts";
 import { ndjson } from "../../src/formats/ndjson/ndjson.ts";
 import { parquet } from "../../src/formats/parquet/parquet.ts";
-import { negotiationFor, openNegotiation } from "../../src/rest/negotiation/negotiate-format.ts";
+import { negotiatorFor, openNegotiator } from "../../src/rest/negotiation/negotiate-format.ts";
 import { cpuMs } from "../cpu-time.ts";
 import { serviceFrom, type TestService } from "../service.ts";
 
@@ -18,7 +18,7 @@ const CHROME =
 const FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 const offered = [json, csv, arrow, ndjson, parquet] as const;
-const negotiate = openNegotiation(offered);
+const negotiate = openNegotiator(offered);
 
 /** `arrow`, `arrow lz4`, `400` or `406`. */
 function chosen(format: string | undefined, accept: string | undefined, over = negotiate): string {
@@ -141,7 +141,7 @@ describe("what a request asks for", () => {
   });
 
   test("a write offers JSON only", () => {
-    const write = negotiationFor({
+    const write = negotiatorFor({
       kind: "write",
       returnsData: true,
       returns: "many",

@@ -291,7 +291,7 @@ const PARAMETERS: readonly (readonly [entry: string, parameter: unknown])[] = [
     {
       name: "n",
       in: "query",
-      schema: { type: "integer", format: "int64", description: "As a string also: type string, maxLength 3" },
+      schema: { type: "integer", format: "int64", description: "Must also be a valid string (maxLength 3)" },
     },
   ],
   [

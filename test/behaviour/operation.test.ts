@@ -90,7 +90,7 @@ describe("operation.type", () => {
       ...MAIN,
       ...route("POST /rows", INSERT, `operation: { type: Read }\n${ROW}`),
     });
-    expect(problems).toEqual([expect.stringMatching(/^post-rows\.sql:1:1: .*must not change anything.*INSERT/)]);
+    expect(problems).toEqual([expect.stringMatching(/^post-rows\.sql:1:1: .*must not change the database \(INSERT\)/)]);
   });
 
   test.each(["Write", "write", "WRITE", "wRiTe"])("%s on GET: it writes, each time", async (type) => {
@@ -141,7 +141,7 @@ describe("operation.type", () => {
         const problems = await problemsFrom({ ...MAIN, ...route("POST /x", sql, yaml) });
         expect(problems.length).toBeGreaterThan(0);
         for (const problem of problems) {
-          expect(problem).toMatch(/^post-x\.sql:\d+:\d+: the service begins and ends transactions itself/);
+          expect(problem).toMatch(/^post-x\.sql:\d+:\d+: a template must not begin or end a transaction \(/);
         }
       }
     },

@@ -57,6 +57,8 @@ async function openProject(files: Files = {}) {
         signal,
       });
     },
+    /** Whether the next reload would reopen the database. */
+    reopensDatabase: async () => !canShareState(await load(), current()),
     open: (connection: string) => current().connectionStatus.open([connection]),
     /** Returns the problems, the SQL that was planned, and the paths of the endpoints that are not the same objects as before. */
     async reload() {
@@ -127,6 +129,29 @@ test("a changed init reopens the database, and everything is verified", async ()
   await using project = await openProject({ "eider.yaml": creating("name") });
   await project.save({ "eider.yaml": creating("title") });
   expect((await project.reload()).problems).toEqual([expect.stringMatching(/^two\.sql:1:8: .*"name" not found/)]);
+});
+
+test.each<[reopens: boolean, what: string, changed: Files]>([
+  [true, "duckdb", { "eider.yaml": `${MAIN}duckdb: { threads: 1 }\n` }],
+  [true, "a connection", { "eider.yaml": `${MAIN}  other: {}\n` }],
+  [false, "its properties", { "eider.yaml": `${MAIN}    properties: { region: north }\n` }],
+  [true, "credentials in its properties", { "eider.yaml": `${MAIN}    properties: { password: hunter2 }\n` }],
+  [true, "cache", { "eider.yaml": `${MAIN}cache: { max-bytes: 1MiB }\n` }],
+  [true, "limits.max-value-bytes", { "eider.yaml": `${MAIN}limits: { max-value-bytes: 1MiB }\n` }],
+  [false, "limits.max-page-size", { "eider.yaml": `${MAIN}limits: { max-page-size: 7 }\n` }],
+  [
+    true,
+    "users from AWS Secrets Manager",
+    {
+      "eider.yaml": `${MAIN}auth: { type: basic, from-aws-secretmanager: { secret-name: s, secret-table: s, region: r } }\n`,
+    },
+  ],
+  [true, "a setting that a write changes", at("set", "SET threads = 1", "method: POST\noperation: { allow: [set] }\n")],
+  [false, "an endpoint", at("three", "SELECT 3")],
+])("a reload reopens the database: %s, after a change to %s", async (reopens, _, changed) => {
+  await using project = await openProject();
+  await project.save(changed);
+  expect(await project.reopensDatabase()).toBe(reopens);
 });
 
 test("an init that runs late may change the tables of other connections", async () => {

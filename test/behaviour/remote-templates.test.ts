@@ -92,7 +92,7 @@ testWithHttp("what cannot be read is a problem at its key", async () => {
     `x.yaml:2:18: template-source: the template '${url}/x.sql' cannot be read: its server cannot be reached`,
   ]);
   expect(await problemsAt("gopher://host/x.sql")).toEqual([
-    "x.yaml:2:18: template-source: the template 'gopher://host/x.sql' cannot be read: no file system for it; use https, s3, gs, r2, az, abfss or hf",
+    "x.yaml:2:18: template-source: the template 'gopher://host/x.sql' cannot be read: its scheme is not supported; use https, s3, gs, r2, az, abfss or hf",
   ]);
 });
 

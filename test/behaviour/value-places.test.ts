@@ -216,7 +216,7 @@ describe("works", () => {
   });
 });
 
-const NO_VALUE = "SQL takes no value at this place";
+const NO_VALUE = "SQL does not accept a bound value here";
 
 describe("is refused, and says why", () => {
   test.each<[string, Validators, RegExp]>([
@@ -241,7 +241,7 @@ describe("is refused, and says why", () => {
       "SELECT list_aggregate(tags, '{{{params.v}}}') AS x FROM o",
       { v: "" },
       new RegExp(
-        `x\\.sql:1:29: ${NO_VALUE} \\({{params.v}}\\), .*give the parameter an enum validator with the allowedValues`,
+        `x\\.sql:1:29: ${NO_VALUE} \\({{params.v}}\\); give the parameter an enum validator with the allowedValues`,
       ),
     ],
     [
@@ -259,7 +259,7 @@ describe("is refused, and says why", () => {
     [
       "SELECT id FROM o ORDER BY {{params.v}}",
       { v: "{ type: enum, allowedValues: [id, nope] }" },
-      /"nope" not found.*with \{\{params\.v\}\} as a value: SQL takes no value at this place \(\{\{params\.v\}\}\), only the author's own text$/s,
+      /"nope" not found.*with \{\{params\.v\}\} as a value: SQL does not accept a bound value here \(\{\{params\.v\}\}\)$/s,
     ],
   ])("%s", async (sql, validators, expected) => {
     const write = sql.startsWith("INSERT") ? "method: POST\n" : "";

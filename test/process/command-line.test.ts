@@ -63,7 +63,21 @@ describe("exit code 2: wrong usage", () => {
 
 describe("exit code 1: a problem in the project", () => {
   test.each([
-    ["no main file", {}, [], /^eider\.yaml:1:1: not found, and neither is eider\.yml or flapi\.yaml; .*\n$/],
+    [
+      "no main file",
+      {},
+      [],
+      /^eider: there is no project in this folder: .*\n {2}eider init .*\n {2}eider dev FILE.*\n {2}eider serve -c .*\n$/,
+    ],
+    ["no main file for serve", {}, ["serve", "-p", "0"], /^eider: there is no project in this folder: /],
+    ["no main file for dev", {}, ["dev"], /^eider: there is no project in this folder: /],
+    [
+      "no main file for check",
+      {},
+      ["check"],
+      /^eider\.yaml:1:1: not found, and neither is eider\.yml or flapi\.yaml; .*\n$/,
+    ],
+    ["a main file in the environment", {}, [], /^gone\.yaml:1:1: not found; .*\n$/, { EIDER_CONFIG: "gone.yaml" }],
     ["a main file that is not there", hello, ["-c", "other.yaml"], /^other\.yaml:1:1: not found; .*\n$/],
     [
       "problems of two files, a line each",
@@ -89,8 +103,8 @@ describe("exit code 1: a problem in the project", () => {
       [],
       /^eider\.yaml:4:3: duckdb\.max_memory: [^\n]*\n$/,
     ],
-  ])("%s", async (_, files: Files, args, stderr) => {
-    const result = await runHere(files, { args });
+  ])("%s", async (_, files: Files, args, stderr, env: Record<string, string> = {}) => {
+    const result = await runHere(files, { args, env });
     expect(result).toEqual({ code: 1, stdout: "", stderr: expect.stringMatching(stderr) });
   });
 

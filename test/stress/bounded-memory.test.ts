@@ -16,7 +16,7 @@ import { MAX_SUBSCRIBED_URI_LENGTH, MAX_SUBSCRIPTIONS, openSessions } from "../.
 import { memoryTaskStore } from "../../src/mcp/tasks/memory-store.ts";
 import { openRateLimiter } from "../../src/rate-limit/rate-limiter.ts";
 import { negotiateCoding } from "../../src/rest/negotiation/negotiate-coding.ts";
-import { openNegotiation } from "../../src/rest/negotiation/negotiate-format.ts";
+import { openNegotiator } from "../../src/rest/negotiation/negotiate-format.ts";
 import { openResponseCache } from "../../src/rest/response/response-cache.ts";
 import type { Chunk } from "../../src/result/chunk.ts";
 import { statement, textValue } from "../../src/sql/statement.ts";
@@ -107,7 +107,7 @@ const stores: readonly Store[] = [
     rows: ["parsed `Accept` and `Accept-Encoding`"],
     count: 1_000,
     open() {
-      const negotiations = [openNegotiation([json]), openNegotiation([json])];
+      const negotiations = [openNegotiator([json]), openNegotiator([json])];
       return {
         fill(n) {
           const header = (text: string): string => `${text}${n},${text.repeat(200)}`.slice(0, 512);

@@ -2,7 +2,8 @@ import duckdb from "@duckdb/node-bindings";
 import { openDatabase } from "../../src/engines/duckdb/database/open-database.ts";
 import { engineOver } from "../../src/engines/duckdb/open-duckdb.ts";
 import type { DataVersions } from "../../src/engines/duckdb/session/data-versions.ts";
-import type { Engine, EngineOptions, Read } from "../../src/engines/engine.ts";
+import type { EmbeddedEngine, EngineOptions } from "../../src/engines/embedded-engine.ts";
+import type { Read } from "../../src/engines/engine.ts";
 import type { Rows } from "../../src/engines/rows.ts";
 import { RequestFailure } from "../../src/failure.ts";
 import type { Chunk, Vector } from "../../src/result/chunk.ts";
@@ -11,7 +12,7 @@ import { type Statement, statement } from "../../src/sql/statement.ts";
 import { testSettings } from "../odd-settings.ts";
 
 export interface TestEngine extends AsyncDisposable {
-  readonly engine: Engine;
+  readonly engine: EmbeddedEngine;
   readonly versions: DataVersions;
   /** Runs SQL on its own connection, and invalidates all cached tables, or these. */
   sql(text: string, tables?: readonly string[]): Promise<void>;

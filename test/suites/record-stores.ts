@@ -2,12 +2,15 @@ import { join } from "node:path";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
 import { missingMariaDb, sharedMariaDb } from "../mariadb.ts";
 import { missingPostgres, sharedPostgres } from "../postgres.ts";
+import { postgresConnection } from "../postgres-engine.ts";
 
 /** A database that writes change, and that holds the records of their idempotency keys. */
 export interface StoreCase {
   readonly name: string;
   /** Why it cannot be tested here. */
   readonly missing: string | undefined;
+  /** Whether the embedded engine does not run its SQL. */
+  readonly isEngine?: boolean;
   /** Whether several replicas can write to it. */
   readonly shared: boolean;
   /** A main file over a new database; its files lie in the folder. The connection `store` runs `init` first. */
@@ -31,6 +34,19 @@ export function recordStores(): readonly StoreCase[] {
       prefix: "",
       main: async (folder, init) =>
         `duckdb: { db_path: '${join(folder, "main.duckdb")}', checkpoint_threshold: 64KB }\n${connection("", init(""))}`,
+    },
+    {
+      name: "Postgres, as the engine",
+      missing: missingPostgres,
+      isEngine: true,
+      shared: true,
+      prefix: "",
+      async main(_, init) {
+        const server = await postgres();
+        const dsn = await server.createDatabase();
+        await server.sql(dsn, init(""));
+        return postgresConnection(server, dsn).replace("  memory:", "  store:");
+      },
     },
     {
       name: "an attached DuckDB file",

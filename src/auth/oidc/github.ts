@@ -19,7 +19,7 @@ export function openGithubCheck(
   let runningChecks = 0;
 
   function fail(reason: string): CheckedToken {
-    dependency.down(`${reason}; clients with tokens get 503 until it is back`);
+    dependency.down(`${reason}; requests with tokens get 503 until it is back`);
     return providerDown;
   }
 

@@ -174,7 +174,7 @@ describe("a provider that is down", () => {
       {
         kind: "dependency-down",
         dependency: `oidc provider ${provider.issuer}`,
-        message: `${provider.issuer.slice(7)} cannot be reached (ECONNREFUSED); clients with tokens get 503 until it is back`,
+        message: `${provider.issuer.slice(7)} cannot be reached (ECONNREFUSED); requests with tokens get 503 until it is back`,
       },
     ]);
     opened.advance(1);
@@ -196,7 +196,7 @@ describe("a provider that is down", () => {
     expect(opened.events).toEqual([
       expect.objectContaining({
         kind: "dependency-down",
-        message: expect.stringContaining("the keys that are known stay in use"),
+        message: expect.stringContaining("the last keys stay in use"),
       }),
     ]);
     provider.rotate([second]);
@@ -276,9 +276,9 @@ describe("what a provider says", () => {
     ["no JSON", () => [DISCOVERY, says("<html>")], /does not answer with a JSON object/],
     ["a list", () => [DISCOVERY, says([])], /does not answer with a JSON object/],
     ["not found", () => [DISCOVERY, says("{}", 404)], /status 404/],
-    ["no list of keys", () => [KEYS, says({ keys: 7 })], /lists no key/],
-    ["an empty list of keys", () => [KEYS, says({ keys: [] })], /lists no key/],
-    ["a secret for a key", () => [KEYS, says({ keys: [{ kty: "oct", k: "AAAA" }] })], /lists no key/],
+    ["no list of keys", () => [KEYS, says({ keys: 7 })], /contains no signing key/],
+    ["an empty list of keys", () => [KEYS, says({ keys: [] })], /contains no signing key/],
+    ["a secret for a key", () => [KEYS, says({ keys: [{ kty: "oct", k: "AAAA" }] })], /contains no signing key/],
     ["too much", () => [KEYS, says(`{"keys": [], "x": "${"x".repeat(1024 * 1024)}"}`)], /more than 1048576 bytes/],
     [
       "see elsewhere",

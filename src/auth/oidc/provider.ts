@@ -10,16 +10,17 @@ import type { ProviderClient } from "./provider-client.ts";
 export interface ProviderState {
   readonly metadata: Metadata;
   readonly keys: KeySet;
-  readonly since: number;
+  /** When they were fetched. */
+  readonly fetchedAt: number;
 }
 
-/** An identity provider. Its state is fetched when needed, and used until there is a newer one. */
+/** An identity provider. Its state is fetched on demand, and used until a newer one has been fetched. */
 export interface Provider {
-  /** The last state. If it is old, it is renewed in the background. */
+  /** The last state; undefined if there is none yet. If it is too old, fetches a new one in the background. */
   current(): ProviderState | undefined;
-  /** Waits for the first state. Undefined if the provider is down. */
+  /** Like `current`, but waits for the first state. Undefined if the provider is down. */
   load(): Promise<ProviderState | undefined>;
-  /** Fetches again, because `seen` lacks the key of a token. At most once per minute. */
+  /** Fetches a new state, because `seen` lacks the key of a token. At most once per minute; otherwise returns the last state. */
   renew(seen: ProviderState): Promise<ProviderState | undefined>;
 }
 
@@ -29,13 +30,14 @@ export interface ProviderOptions {
   readonly report: Report;
 }
 
-/** While a provider is down, requests do not retry more often. */
+/** How long to wait after a failed fetch before the next one. */
 const RETRY_MS = 3_000;
+/** The shortest time between two fetches because of unknown keys. */
 const UNKNOWN_KEY_MS = 60_000;
 
 export function openProvider(policy: OidcPolicy, { requests, now, report }: ProviderOptions): Provider {
   const dependency = openDependency(`oidc provider ${policy.issuerUrl}`, report);
-  let known: ProviderState | undefined;
+  let last: ProviderState | undefined;
   let fetching: Promise<void> | undefined;
   let failedAt: number | undefined;
   let renewedAt: number | undefined;
@@ -50,19 +52,19 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
   async function fetchState(): Promise<void> {
     try {
       const metadata = readMetadata(policy, await requests.getObject(discoveryUrl(policy)));
-      const keys = readKeySet(await requests.getObject(metadata.keysUrl), known?.keys);
-      if (keys.size === 0) throw new Error(`${metadata.keysUrl} lists no key for signatures`);
-      known = { metadata, keys, since: now() };
+      const keys = readKeySet(await requests.getObject(metadata.keysUrl), last?.keys);
+      if (keys.size === 0) throw new Error(`${metadata.keysUrl} contains no signing key`);
+      last = { metadata, keys, fetchedAt: now() };
       failedAt = undefined;
       dependency.up();
     } catch (error) {
       failedAt = now();
-      const instead = known === undefined ? "clients with tokens get 503" : "the keys that are known stay in use";
+      const instead = last === undefined ? "requests with tokens get 503" : "the last keys stay in use";
       dependency.down(`${errorMessage(error)}; ${instead} until it is back`);
     }
   }
 
-  /** Concurrent calls share one request. */
+  /** Concurrent calls share one fetch. */
   function fetchShared(): Promise<void> {
     fetching ??= fetchState().finally(() => {
       fetching = undefined;
@@ -71,26 +73,26 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
   }
 
   function current(): ProviderState | undefined {
-    const isOld = known !== undefined && hasPassed(known.since, policy.keysMaxAgeMs);
+    const isOld = last !== undefined && hasPassed(last.fetchedAt, policy.keysMaxAgeMs);
     if (isOld && hasPassed(failedAt, RETRY_MS)) void fetchShared();
-    return known;
+    return last;
   }
 
   return {
     current,
     async load() {
-      if (known !== undefined) return current();
+      if (last !== undefined) return current();
       if (fetching !== undefined || hasPassed(failedAt, RETRY_MS)) await fetchShared();
-      return known;
+      return last;
     },
     async renew(seen) {
-      if (known !== seen) return known;
+      if (last !== seen) return last;
       if (fetching === undefined) {
-        if (!hasPassed(renewedAt, UNKNOWN_KEY_MS)) return known;
+        if (!hasPassed(renewedAt, UNKNOWN_KEY_MS)) return last;
         renewedAt = now();
       }
       await fetchShared();
-      return known;
+      return last;
     },
   };
 }

@@ -32,7 +32,7 @@ export const oidc = block({
   "issuer-url": nonEmptyString.optional().describe("Discovery base URL; overrides the provider's preset."),
   "client-id": nonEmptyString.describe("OAuth client ID."),
   "client-secret": nonEmptyString.optional().describe("Needed for refresh and client-credentials flows."),
-  "provider-type": choice(oidcProviders).prefault("generic").describe("Preset."),
+  "provider-type": choice(oidcProviders).prefault("generic").describe("Preset of defaults for an identity provider."),
   tenant: nonEmptyString.optional().describe("Fills {tenant} in the preset's issuer."),
   realm: nonEmptyString.optional().describe("Fills {realm} in the preset's issuer."),
   domain: nonEmptyString.optional().describe("Fills {domain} in the preset's issuer."),
@@ -42,7 +42,7 @@ export const oidc = block({
   "username-claim": nonEmptyString.optional().describe("Claim that becomes auth.username."),
   "email-claim": nonEmptyString.prefault("email").describe("Claim that becomes auth.email."),
   "roles-claim": nonEmptyString.optional().describe("Flat claim that becomes auth.roles."),
-  "role-claim-path": nonEmptyString.optional().describe("Dotted path to nested roles, realm_access.roles."),
+  "role-claim-path": nonEmptyString.optional().describe("Dotted path to nested roles, for example realm_access.roles."),
   "groups-claim": nonEmptyString.prefault("groups").describe("Claim that becomes auth.groups."),
   scopes: strings.optional().describe("Scopes requested in a token exchange."),
   "jwks-cache-hours": integer({ min: 1 }).prefault(24).describe("Lifetime of the cached key set."),
@@ -93,8 +93,8 @@ export const mcpAuth = block({
 export const rateLimit = block({
   enabled,
   max: integer({ min: 1 }).prefault(100).describe("Requests per interval."),
-  interval: integer({ min: 1, max: 2_147_483 }).prefault(60).describe("Seconds."),
-  key: choice(["ip", "user", "user-or-ip"]).prefault("ip").describe("What requests are counted by."),
+  interval: integer({ min: 1, max: 2_147_483 }).prefault(60).describe("Length of an interval, in seconds."),
+  key: choice(["ip", "user", "user-or-ip"]).prefault("ip").describe("Whose requests are counted together."),
   store: nonEmptyString.optional().describe("redis://... shares the count between replicas."),
 });
 

@@ -140,6 +140,9 @@ export function list<Item extends z.ZodType>(item: Item) {
 /** A list of strings, or a single one. */
 export const strings = z.preprocess(toList, list(nonEmptyString));
 
+/** A list of strings, or a single one. They may be empty. */
+export const texts = z.preprocess(toList, list(string));
+
 /** A list of the words, or a single one. */
 export function choices<const Words extends readonly string[]>(words: Words) {
   return z.preprocess(toList, list(choice(words)));

@@ -39,16 +39,18 @@ export const endpointCache = block({
     })
     .meta({ ...duration.meta() })
     .optional()
-    .describe("Refresh period, 5m."),
+    .describe("Time between refreshes, for example 5m."),
   "primary-key": strings.optional().describe("Key columns: rows are merged instead of appended."),
   cursor: block({
     column: nonEmptyString.describe("Column used for incremental refresh."),
-    type: cursorType.optional().describe("Type as which its values are compared, timestamp or integer."),
+    type: cursorType.optional().describe("Type as which its values are compared, for example timestamp."),
   })
     .optional()
     .describe("Incremental refresh."),
   retention: retention.optional().describe("How long snapshots are kept."),
-  "template-file": nonEmptyString.optional().describe("SQL template of the refresh; found like template-source."),
+  "template-file": nonEmptyString
+    .optional()
+    .describe("SQL template of the refresh, relative to template.path or to this file."),
   "invalidate-on-write": flag.prefault(false).describe("A write marks the cache stale."),
   "refresh-on-write": flag.prefault(false).describe("A write refreshes the cache at once."),
   "allow-client-refresh": flag.prefault(false).describe("A client that sends Cache-Control: no-cache gets new rows."),

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { permissions } from "../../sql/privileged-actions.ts";
+import { permissions } from "../../sql/privileged-action.ts";
 import { auth, rateLimit } from "./auth.ts";
 import {
   block,
@@ -28,41 +28,45 @@ export const kindKeys = ["url-path", "mcp-tool", "mcp-resource", "mcp-prompt"] a
 
 /** One endpoint file. */
 export const endpointSchema = block({
-  "url-path": nonEmptyString.optional().describe("Path with :name placeholders, /customers/:id."),
-  method: choiceInAnyCase(methods).prefault("GET"),
-  "template-source": nonEmptyString.optional().describe("SQL template, found from template.path."),
-  connection: strings.optional().describe("Names of connections; conn.* refers to the first."),
-  request: list(requestEntry).prefault([]).describe("Parameters."),
-  returns: choice(["one", "many"]).prefault("many").describe("one: an object, and 404 when there is none."),
-  "with-pagination": flag.prefault(true),
+  "url-path": nonEmptyString.optional().describe("URL path with :name placeholders, for example /customers/:id."),
+  method: choiceInAnyCase(methods).prefault("GET").describe("HTTP method."),
+  "template-source": nonEmptyString.optional().describe("SQL template, relative to template.path or to this file."),
+  connection: strings
+    .optional()
+    .describe("Connections that the template uses; conn.* are the properties of the first."),
+  request: list(requestEntry).prefault([]).describe("Parameters of a request."),
+  returns: choice(["one", "many"]).prefault("many").describe("one: return a single object, or 404 if there is no row."),
+  "with-pagination": flag.prefault(true).describe("Return pages, with the total and a link to the next page."),
   "request-fields-validation": flag.prefault(false).describe("Reject parameters that are not declared."),
-  auth: auth.optional().describe("Replaces the global block as a whole."),
-  "max-concurrency": integer({ min: 1 }).optional().describe("Queries at a time."),
-  "rate-limit": rateLimit.optional().describe("Replaces the global block as a whole."),
+  auth: auth.optional().describe("Replaces the global auth block completely."),
+  "max-concurrency": integer({ min: 1 }).optional().describe("Queries of this endpoint that run at the same time."),
+  "rate-limit": rateLimit.optional().describe("Replaces the global rate-limit block completely."),
   cache: endpointCache.optional().describe("Cache the rows."),
   operation: block({
-    type: choiceInAnyCase(["read", "write"]).optional().describe("From the method when absent."),
-    "returns-data": flag.prefault(false).describe("Return the rows of RETURNING."),
-    transaction: flag.prefault(true),
-    "validate-before-write": flag.prefault(true),
-    "http-status": ownHttpStatus.optional().describe("Statuses of a write; each key overrides the main file."),
-    allow: choices(permissions).prefault([]).describe("What the template of a write may do beyond its data."),
+    type: choiceInAnyCase(["read", "write"]).optional().describe("By default, GET reads, and the other methods write."),
+    "returns-data": flag.prefault(false).describe("Return the rows of RETURNING, or of a final SELECT."),
+    transaction: flag.prefault(true).describe("Run the whole template in one transaction."),
+    "validate-before-write": flag.prefault(true).describe("Reject invalid parameters before any SQL runs."),
+    "http-status": ownHttpStatus
+      .optional()
+      .describe("Response statuses of this write; each key overrides that of the configuration file."),
+    allow: choices(permissions).prefault([]).describe("Restricted statements that the template of a write may run."),
   })
     .prefault({})
-    .describe("What the template does."),
+    .describe("Whether the template reads or writes, and how."),
   heartbeat: block({
     enabled,
-    params: record(string).prefault({}).describe("Values for the parameters of the template."),
+    params: record(string).prefault({}).describe("Parameters of these runs."),
   })
     .optional()
-    .describe("Run the read regularly, for /health/ready."),
+    .describe("Run the read regularly, and report the result at /health/ready."),
   "mcp-tool": mcpTool.optional().describe("Offer the query as an MCP tool."),
   "mcp-resource": mcpResource.optional().describe("Offer the query as an MCP resource."),
   "mcp-prompt": mcpPrompt.optional().describe("Offer text as an MCP prompt."),
-  summary: string.optional().describe("One line; shown in OpenAPI."),
-  description: string.optional().describe("For people; shown in OpenAPI."),
+  summary: string.optional().describe("One line for the documentation."),
+  description: string.optional().describe("Text for the documentation."),
   tags: strings.prefault([]).describe("Groups in the documentation."),
-  deprecated: flag.prefault(false).describe("Marked as deprecated in OpenAPI."),
+  deprecated: flag.prefault(false).describe("Mark the endpoint as deprecated in the documentation."),
 });
 
 export type EndpointInput = z.output<typeof endpointSchema>;

@@ -23,8 +23,7 @@ export const validator = z.unknown().transform((input, context): Validator => {
   const schema = typeof type === "string" ? byType.get(type) : undefined;
   if (schema === undefined) {
     const known = `(${validatorTypes.join(", ")})`;
-    if (typeof type !== "string")
-      reject(["type"], `expected the type of the validator ${known}, found ${describeInput(type)}`);
+    if (typeof type !== "string") reject(["type"], `expected a validator type ${known}, found ${describeInput(type)}`);
     else reject(["type"], typeMessage(type));
     return z.NEVER;
   }
@@ -52,10 +51,10 @@ function optionMessage(option: string, schema: ValidatorSchema): string {
 
 /** One request parameter. */
 export const requestEntry = block({
-  "field-name": nonEmptyString.describe("Name in SQL, params.<field-name>."),
-  "field-in": choice(locations).describe("Where the request carries it."),
-  description: string.optional().describe("For people; shown in OpenAPI."),
-  required: flag.prefault(false),
-  default: string.optional().describe("Value of an absent parameter; it must pass the validators."),
-  validators: list(validator).prefault([]).describe("Checks, in order."),
+  "field-name": nonEmptyString.describe("Name of the parameter; in the template, params.<field-name>."),
+  "field-in": choice(locations).describe("The part of the request that contains the parameter."),
+  description: string.optional().describe("Text for the documentation."),
+  required: flag.prefault(false).describe("Reject requests without this parameter."),
+  default: string.optional().describe("Value if the parameter is absent; it must pass the validators."),
+  validators: list(validator).prefault([]).describe("Checks, in this order."),
 });

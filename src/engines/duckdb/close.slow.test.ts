@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readOf, statement } from "../../../test/suites/duckdb-engine.ts";
-import type { Engine } from "../engine.ts";
+import type { EmbeddedEngine } from "../embedded-engine.ts";
 import { openDatabase } from "./database/open-database.ts";
 import { engineOver } from "./open-duckdb.ts";
 
@@ -22,7 +22,7 @@ function openFilesIn(folder: string): readonly string[] {
 }
 
 /** Uses a database in a file, and closes it. Returns the files that are still open. */
-async function leftOpenBy(use: (engine: Engine) => Promise<void>): Promise<readonly string[]> {
+async function leftOpenBy(use: (engine: EmbeddedEngine) => Promise<void>): Promise<readonly string[]> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "eider-close-")));
   try {
     const opened = await openDatabase(join(folder, "data.duckdb"), new Map([["threads", "2"]]));
@@ -39,7 +39,7 @@ async function leftOpenBy(use: (engine: Engine) => Promise<void>): Promise<reado
 const MANY = "SELECT range AS id, 'some text ' || range AS text FROM range(1000000)";
 
 // While a native object refers to the database, its file stays open, and another database must not open it.
-test.runIf(process.platform === "linux").each<[string, (engine: Engine) => Promise<void>]>([
+test.runIf(process.platform === "linux").each<[string, (engine: EmbeddedEngine) => Promise<void>]>([
   [
     "rows that were read to their end",
     async (engine) => {

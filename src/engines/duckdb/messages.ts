@@ -2,9 +2,9 @@ import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import type { Mask } from "../../secrets.ts";
 import type { Statement } from "../../sql/statement.ts";
-import type { ConnectionDefinition } from "../engine.ts";
+import type { ConnectionDefinition } from "../embedded-engine.ts";
+import { maskedMessage } from "../masked-message.ts";
 import { constraintOf } from "./constraint-kind.ts";
-import { maskedMessage } from "./masked-message.ts";
 
 /** DuckDB's message without the excerpt of the SQL (`LINE 1: ...` and a caret) and the stack trace below it. */
 export function withoutSql(message: string): string {

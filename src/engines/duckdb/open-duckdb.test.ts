@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { answerOf, readOf } from "../../../test/suites/duckdb-engine.ts";
-import { type Engine, EngineOpenError } from "../engine.ts";
+import type { EmbeddedEngine } from "../embedded-engine.ts";
+import { EngineOpenError } from "../engine.ts";
 import { openDuckDb } from "./open-duckdb.ts";
 
-function open(path: string | undefined, settings: Readonly<Record<string, string>> = {}): Promise<Engine> {
+function open(path: string | undefined, settings: Readonly<Record<string, string>> = {}): Promise<EmbeddedEngine> {
   return openDuckDb({
     path,
     settings: new Map(Object.entries(settings)),

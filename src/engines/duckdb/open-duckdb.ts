@@ -2,23 +2,19 @@ import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import { isCredentialName, messageMask } from "../../secrets.ts";
-import { withTimeLimit } from "../../time-limit.ts";
-import {
-  type Engine,
-  EngineOpenError,
-  type EngineOptions,
-  type OpenOptions,
-  type Read,
-  type StopSignal,
-  type Write,
-} from "../engine.ts";
+import type { EmbeddedEngine, EngineOptions, OpenOptions } from "../embedded-engine.ts";
+import { EngineOpenError, type Read, type StopSignal, type Write } from "../engine.ts";
+import { type Cancellation, cancellationOf } from "../queue/cancellation.ts";
+import { openSlots } from "../queue/slots.ts";
 import type { Rows, WriteResult } from "../rows.ts";
 import { configurationLock } from "./database/configuration-lock.ts";
 import { withDefaults } from "./database/default-settings.ts";
+import { attachOrCopy, openOrCopy } from "./database/locked-files.ts";
 import { memoryOf } from "./database/memory-use.ts";
 import { openDuckDbConnections } from "./database/open-connections.ts";
 import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
 import { openReplacedFiles } from "./database/replaced-files.ts";
+import { openServerCatalogs } from "./database/server-catalogs.ts";
 import { openServerProbes } from "./database/server-probes.ts";
 import { openServerSettings } from "./database/server-settings.ts";
 import { openSqliteFiles } from "./database/sqlite-files.ts";
@@ -29,16 +25,16 @@ import { withoutSql } from "./messages.ts";
 import { ATTACH_ASSUMED } from "./plan/assumed-tables.ts";
 import { openDatabases } from "./plan/databases.ts";
 import { dependencyFinder } from "./plan/dependencies.ts";
+import { explain } from "./plan/explain.ts";
 import { openPlanner } from "./plan/plan.ts";
 import { openQueryHints } from "./read/query-hints.ts";
-import { readRows, willBeHeld } from "./read/read.ts";
+import { readRows } from "./read/read.ts";
 import { openReadAhead } from "./read/read-ahead.ts";
-import { readIntoFile } from "./read/read-into-file.ts";
-import { readKey } from "./read/read-key.ts";
+import { readIntoFile, rowsIntoFile } from "./read/read-into-file.ts";
+import { sharedReader } from "./read/read-shared.ts";
 import { openSharedReads } from "./read/shared-reads.ts";
 import { openTotalCache } from "./read/total-cache.ts";
 import { watchData } from "./read/watch-data.ts";
-import { type Cancellation, cancellationOf } from "./session/cancellation.ts";
 import { openConnectionPool } from "./session/connection-pool.ts";
 import { watchUnknownWrites } from "./session/data-versions.ts";
 import { macrosOf } from "./session/macros.ts";
@@ -46,30 +42,28 @@ import { openSession } from "./session/open-session.ts";
 import { openQuerySlots } from "./session/query-slots.ts";
 import { sessionRunner } from "./session/run-in-session.ts";
 import { KEEP_ORDER, mayLoseOrder } from "./session/session-settings.ts";
-import { openSlots } from "./session/slots.ts";
 import { withConnection } from "./session/with-connection.ts";
 import { runChange } from "./write/change.ts";
 import { openInsertGroups } from "./write/insert-groups.ts";
 import { runOnce } from "./write/run-once.ts";
 import { findCountProblem } from "./write/run-server-call.ts";
+import { emptyQuery } from "./write/stored-types.ts";
 import { runWrite } from "./write/write.ts";
 import { openWriteRecords, upgradeRecords } from "./write/write-records.ts";
 import { openWriteSerializer } from "./write/write-serializer.ts";
 
 /** Opens the embedded engine. Rejects with an EngineOpenError. */
-export async function openDuckDb(options: OpenOptions): Promise<Engine> {
+export async function openDuckDb(options: OpenOptions): Promise<EmbeddedEngine> {
   const settings = withDefaults(options.settings, options);
-  const opened = await openDatabase(options.path, settings, options);
+  const opened = await openOrCopy((copy) => openDatabase(copy ?? options.path, settings, options), options);
   if (options.path !== undefined) await upgradeRecords(opened.database);
   return engineOver(opened, options);
 }
 
 const CONNECTIONS_OPENED_AT_ONCE = 4;
-/** How long a read waits to learn whether it may share another's execution. */
-const MAX_SHARING_WAIT_MS = 1_000;
 
 /** Creates the engine for an open database, which it closes along with itself. */
-export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
+export function engineOver(opened: OpenDatabase, options: EngineOptions): EmbeddedEngine {
   const { database, settings, versions, configured } = opened;
   const { maxValueBytes = Number.POSITIVE_INFINITY } = options;
   const instance = crypto.randomUUID();
@@ -83,12 +77,21 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const definitions = options.connections;
   const serverSettings = openServerSettings({ ...options, definitions });
   const configuration = configurationLock({ ...opened, definitions, serverSettings: serverSettings.names });
+  const servers = openServerCatalogs({
+    ...options,
+    database,
+    openCancellation,
+    probe: () => probes.probeAll("mysql"),
+    onRefresh: pool.dropIdleStatements,
+  });
   const connections = openDuckDbConnections({
     database,
     configuration,
     settings,
     serverSettings,
     definitions,
+    copyLocked: options.copyLocked,
+    servers,
     mask,
     explain: (message) => explainMissingExtension(message, opened),
     slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
@@ -97,24 +100,26 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       await Promise.all([files.findAttached(), sqlite.findAttached(), probes.findAttached()]);
     },
   });
-  const planner = openPlanner({ ...options, database, settings, mask, macros });
-  const { inspect } = planner;
+  const planner = openPlanner({ ...options, database, settings, mask, servers, macros });
+  const inspect: typeof planner.inspect = (statement) => servers.use(() => planner.inspect(statement));
   const hints = openQueryHints();
   const catalogs = new Set(opened.catalogs);
   const dependencies = dependencyFinder({ inspect, catalogs });
   const totals = openTotalCache(versions, dependencies);
   const sharedReads = openSharedReads();
+  const readShared = sharedReader({ hints, versions, dependencies, sharedReads, run: runRead });
   const isWatched = (sql: string): boolean => dependencies.known(sql)?.tables !== undefined;
   const pages = openReadAhead({ read: readShared, isWatched });
   const serializer = openWriteSerializer();
-  const databases = openDatabases(inspect);
+  const databases = openDatabases(planner.inspect);
   const insertGroups = openInsertGroups({ run: write, isInDuckDb: databases.isInDuckDb });
   const records = openWriteRecords();
   const files = openReplacedFiles({ database, mask, onReplacing: beginUnknownChange, ...options });
   const sqlite = openSqliteFiles({ ...options, inspect, run: attach });
-  const probes = openServerProbes({ ...options, database, inspect, mask });
+  const probes = openServerProbes({ ...options, database, inspect: planner.inspect, mask });
   const { inSession, inSessionOnce } = sessionRunner({
     connections,
+    servers,
     sqlite,
     files,
     slots,
@@ -146,7 +151,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   async function attach(sql: string): Promise<void> {
     const endChange = beginUnknownChange();
     try {
-      await configuration.runTrusted(() => withConnection(database, (connection) => duckdb.query(connection, sql)));
+      const run = (text: string) => withConnection(database, (connection) => duckdb.query(connection, text));
+      await configuration.runTrusted(() => attachOrCopy(sql, run, options));
     } catch (error) {
       throw new EngineOpenError(mask(await explainMissingExtension(errorMessage(error), opened)));
     } finally {
@@ -169,6 +175,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     for (const cancellation of [...active]) cancellation.cancel(new RequestFailure({ kind: "draining" }));
     await connections.stop();
     await files.close();
+    await servers.close();
     await planner.close();
     await pool.close();
     // An `init` or a probe may wait for an unresponsive server, which nothing can interrupt: closing does not wait.
@@ -206,22 +213,6 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     });
   }
 
-  /** Identical reads at the same time share one execution. */
-  function readShared(read: Read): Promise<Rows> {
-    const [only, ...others] = read.statements;
-    if (only === undefined || others.length > 0 || !willBeHeld(read, hints)) return runRead(read);
-    return sharedReads.read(readKey(read, versions.now()), {
-      signal: read.signal,
-      mayShare: () =>
-        withTimeLimit(
-          dependencies.of(only).then(({ shareable }) => shareable),
-          MAX_SHARING_WAIT_MS,
-          () => false,
-        ),
-      run: (signal) => runRead({ ...read, signal }),
-    });
-  }
-
   return {
     dialect: duckdbDialect,
     openConnection: connections.open,
@@ -232,6 +223,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     plan: planner.plan,
     describe: planner.describe,
     largeScans: planner.largeScans,
+    parameterTypes: planner.parameterTypes,
     async assumeTable(table, statements) {
       assumedCatalog ??= attach(ATTACH_ASSUMED).then(
         () => true,
@@ -239,7 +231,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       );
       return (await assumedCatalog) ? planner.assume(table, statements) : undefined;
     },
-    watchSchema: () => watchUnknownWrites(versions),
+    watchSchema: () => servers.watch(watchUnknownWrites(versions)),
+    refreshCatalogs: servers.refresh,
     parse: planner.parse,
     userFunctions: (called) => findUserFunctions(called, { inspect, isFile: opened.isFile, definitions }),
     read(read) {
@@ -253,8 +246,10 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         runOnce(change, once, { session, versions, serializer, databases, invalidateNames, records }),
       ),
     recordStore: databases.recordStore,
-    transactionProblem: databases.transactionProblem,
-    countProblem: (statements) => findCountProblem(statements, inspect),
+    async writeProblem(statements, transaction) {
+      const problem = transaction ? await databases.transactionProblem(statements) : undefined;
+      return problem ?? (await findCountProblem(statements, inspect));
+    },
     async change(change, work) {
       const setup = mayLoseOrder(settings.statements()) ? [{ sql: KEEP_ORDER, values: [] }] : [];
       const unwrap = await inSession(change, "read", (session, { toFailure }) =>
@@ -271,7 +266,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       return unwrap();
     },
     async attach(alias, sql) {
-      await attach(sql);
+      await servers.use(() => attach(sql));
       catalogs.add(alias);
     },
     readIntoFile: (read, file) =>
@@ -280,6 +275,15 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         await session.end();
         return written;
       }),
+    explain: (query) =>
+      inSession(query, query.analyze ? "write" : "read", (session) => explain(query, { session, databases, mask })),
+    rowsIntoFile: (rows, file, signal) =>
+      inSession({ connections: [], signal }, "read", async (session) => {
+        const written = await rowsIntoFile(rows, file, session);
+        await session.end();
+        return written;
+      }),
+    emptyQuery: (columns) => ({ sql: emptyQuery(columns), values: [] }),
     activity: () => ({ running: slots.running(), waiting: slots.waiting() + insertGroups.waiting() }),
     savings: () => ({ shared: sharedReads.sharedCount(), knownTotals: totals.hits() }),
     memory: () => memoryOf(planner.inspect),

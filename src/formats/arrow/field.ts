@@ -81,7 +81,8 @@ function describe(type: ColumnType, assignId: AssignDictionaryId): ArrowField {
     case "float":
       return { type: TYPE.float, options: [short(type.bits === 32 ? SINGLE : DOUBLE)] };
     case "decimal":
-      return decimal(type.precision, type.scale, 128);
+      // Postgres allows `numeric(2,4)`, which many readers of Arrow do not.
+      return decimal(Math.max(type.precision, type.scale), type.scale, 128);
     case "text":
     case "bignum":
     case "bit":

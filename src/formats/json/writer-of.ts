@@ -47,7 +47,7 @@ export function writerOf(type: ColumnType, sink: Sink): Writer {
     case "bit":
       return stringWriter(sink);
     case "bignum":
-      return convertedTextWriter(sink, (bytes) => bytes.toString("latin1"));
+      return convertedTextWriter(sink, (bytes) => digitsOrNull(bytes.toString("latin1")));
     case "json":
       return convertedTextWriter(sink, (bytes) => cleanJson(bytes.toString()));
     case "blob":
@@ -76,6 +76,11 @@ export function writerOf(type: ColumnType, sink: Sink): Writer {
         writeCell,
       );
   }
+}
+
+/** JSON has no NaN or infinities. */
+function digitsOrNull(text: string): string {
+  return /[yN]/.test(text) ? "null" : text;
 }
 
 function withQuotes({ put, width, ...writer }: FixedWriter): FixedWriter {

@@ -1,5 +1,5 @@
+import type { Call } from "../../calls/call.ts";
 import type { CallContext } from "../../calls/run-call.ts";
-import type { Call } from "../../calls/run-endpoint.ts";
 import { runWrite } from "../../calls/run-write.ts";
 import type { McpSettings } from "../../config/mcp-config.ts";
 import type { WriteResult } from "../../engines/rows.ts";
@@ -33,13 +33,13 @@ export async function callTool(
       ? writeResult(tool, run, settings)
       : readResult(tool, run, settings);
   };
-  const outcome = await attempt(tool, { call, raw: params.raw, work }, context);
-  if (outcome.kind === "failed") {
-    call.log("error", outcome.advice);
-    return failedResult(outcome.advice);
+  const result = await attempt(tool, { call, raw: params.raw, work }, context);
+  if (result.kind === "failed") {
+    call.log("error", result.advice);
+    return failedResult(result.advice);
   }
   call.progress(100, 100, "done");
-  return outcome.value;
+  return result.value;
 }
 
 function readResult({ endpoint, mcp, result }: Tool, run: EndpointRun, settings: McpSettings): Promise<ToolResult> {
@@ -47,9 +47,9 @@ function readResult({ endpoint, mcp, result }: Tool, run: EndpointRun, settings:
   return withRows(run, async (opened) => {
     if (result.kind === "media") {
       const index = blobColumn(opened.columns);
-      if (index < 0) return failedResult("The query has no column of bytes (BLOB)");
+      if (index < 0) return failedResult("The query returns no BLOB column");
       const data = await takeValue(opened, index, run);
-      if (data === undefined) return failedResult("The query found nothing");
+      if (data === undefined) return failedResult("The query returned no value");
       observed.format = result.block;
       call.log("info", `${result.block} read`);
       const block = { type: result.block, data, mimeType: mcp.mimeType };
@@ -61,20 +61,22 @@ function readResult({ endpoint, mcp, result }: Tool, run: EndpointRun, settings:
       observed.format = "text";
       return rowsResult(rows, firstColumnText(rows), settings);
     }
+    // A JSON result is structured content. Its text, for clients that ignore structured content, may have another format.
     const isStructured = result.format === "json";
-    const format = isStructured ? settings.resultText : result.format;
-    observed.format = format;
-    const asText = rowsResult(rows, rowsText(rows, format), settings);
-    if (!isStructured) return asText;
-    return { ...asText, structuredContent: endpoint.operation.returns === "one" ? rows.json : structuredRows(rows) };
+    const textFormat = isStructured ? settings.resultText : result.format;
+    observed.format = textFormat;
+    const textResult = rowsResult(rows, rowsText(rows, textFormat), settings);
+    if (!isStructured) return textResult;
+    const structuredContent = endpoint.operation.returns === "one" ? rows.json : structuredRows(rows);
+    return { ...textResult, structuredContent };
   });
 }
 
-/** A write runs once. After a failure, the client decides whether to retry. */
+/** Runs a write, without an idempotency key: if it fails, the client decides whether to call the tool again. */
 async function writeResult({ endpoint }: Tool, run: EndpointRun, settings: McpSettings): Promise<ToolResult> {
   const { params, call, deadline, observed, services } = run;
   const encode = async ({ rowsAffected, rows }: WriteResult): Promise<string> => {
-    call.progress(50, 100, "changed");
+    call.progress(50, 100, "statements executed");
     call.log("info", "statements executed");
     observed.format = "json";
     if (rows === undefined) return `{"rows_affected":${rowsAffected}}`;

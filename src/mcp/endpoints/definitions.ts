@@ -3,6 +3,7 @@ import { type JsonObject, withoutUnset } from "../../docs/json.ts";
 import type { RowShape } from "../../docs/row-shape.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
 import { sampleLookup, samplesOf } from "../../endpoint/samples.ts";
+import type { Engines } from "../../engines/engines.ts";
 import type { Sliced } from "../../slices.ts";
 import { effectsOf } from "../../sql/classify.ts";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -12,10 +13,9 @@ import type { Catalog, Prompt, Resource, Tool } from "./catalog.ts";
 import { inputSchema } from "./input-schema.ts";
 import { outputSchema } from "./output-schema.ts";
 
-export interface DefinitionContext {
+export interface DefinitionContext extends Pick<Engines, "engineOf"> {
   readonly shapes: ReadonlyMap<Endpoint, RowShape>;
   readonly limits: Limits;
-  readonly dialect: Dialect;
 }
 
 /** The definitions that clients see, sorted by name. */
@@ -50,7 +50,7 @@ function toolDefinition({ endpoint, mcp, title, result }: Tool, context: Definit
     description: mcp.description,
     inputSchema: inputSchema(endpoint, context.limits),
     outputSchema: isStructured ? outputSchema(endpoint, context.shapes.get(endpoint)) : undefined,
-    annotations: annotationsOf(endpoint, mcp.method, context.dialect),
+    annotations: annotationsOf(endpoint, mcp.method, context.engineOf(endpoint.connections).dialect),
   };
 }
 

@@ -9,7 +9,7 @@ import { describeEndpoints } from "../../docs/describe-endpoint.ts";
 import { type RowShape, UNKNOWN_ROWS } from "../../docs/row-shape.ts";
 import { cachesReadBy } from "../../endpoint/cache-references.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
-import type { Engine } from "../../engines/engine.ts";
+import type { Engines } from "../../engines/engines.ts";
 import type { Report } from "../../events.ts";
 import type { RateLimiter } from "../../rate-limit/rate-limiter.ts";
 import { runInSlices } from "../../slices.ts";
@@ -53,18 +53,18 @@ export interface McpEndpoints {
 
 /** Prepares the query of every tool that is not known yet to describe its columns, but runs none. */
 export async function openMcpEndpoints(opened: McpProject, options: McpEndpointsOptions): Promise<McpEndpoints> {
-  const { project, endpoints, engine, limits, authenticators, rateLimiter } = opened;
+  const { project, endpoints, engineOf, limits, authenticators, rateLimiter } = opened;
   const { settings, observers, report, now, previous } = options;
   const entries = endpoints.map((endpoint, index) => ({ endpoint, summary: project.endpoints[index]?.summary }));
   const catalog = openCatalog(entries, settings.uriScheme);
-  const shapes = await shapesOf(catalog, engine, previous?.shapes ?? new Map());
+  const shapes = await shapesOf(catalog, opened, previous?.shapes ?? new Map());
   const context: CallContext = { services: opened, rateLimiter, observers, report, now };
   return {
     service: serviceOf(catalog, {
       context,
       settings,
       project,
-      lists: await runInSlices(listsOf(catalog, { shapes, limits, dialect: engine.dialect })),
+      lists: await runInSlices(listsOf(catalog, { shapes, limits, engineOf })),
     }),
     access: openMcpAccess({ settings, catalog, authenticators, rateLimiter }),
     shapes,
@@ -78,12 +78,12 @@ export async function openMcpEndpoints(opened: McpProject, options: McpEndpoints
 /** A reload keeps the object of an endpoint while neither its files nor the tables change, so its columns stay the same too. */
 async function shapesOf(
   { tools }: Catalog,
-  engine: Engine,
+  engines: Pick<Engines, "engineOf">,
   known: McpEndpoints["shapes"],
 ): Promise<McpEndpoints["shapes"]> {
   const shapes = new Map([...tools.values()].map(({ endpoint }) => [endpoint, known.get(endpoint) ?? UNKNOWN_ROWS]));
   const unknown = [...shapes].flatMap(([endpoint, { kind }]) => (kind === "unknown" ? endpoint : []));
-  for (const [endpoint, shape] of await describeEndpoints(unknown, engine)) shapes.set(endpoint, shape);
+  for (const [endpoint, shape] of await describeEndpoints(unknown, engines)) shapes.set(endpoint, shape);
   return shapes;
 }
 

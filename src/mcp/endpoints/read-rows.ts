@@ -1,10 +1,5 @@
-import {
-  type Call,
-  type CallServices,
-  type PageOfRows,
-  type ReadResult,
-  runEndpoint,
-} from "../../calls/run-endpoint.ts";
+import type { Call } from "../../calls/call.ts";
+import { type CallServices, type PageOfRows, type ReadResult, runEndpoint } from "../../calls/run-endpoint.ts";
 import type { Rows } from "../../engines/rows.ts";
 import { RequestFailure } from "../../failure.ts";
 import type { Column } from "../../result/column.ts";

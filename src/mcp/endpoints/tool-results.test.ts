@@ -141,9 +141,9 @@ describe("media types", () => {
   });
 
   test.each([
-    ["SELECT 'x' AS picture", "The query has no column of bytes (BLOB)"],
-    ["SELECT ''::BLOB AS picture WHERE false", "The query found nothing"],
-    ["SELECT NULL::BLOB AS picture", "The query found nothing"],
+    ["SELECT 'x' AS picture", "The query returns no BLOB column"],
+    ["SELECT ''::BLOB AS picture WHERE false", "The query returned no value"],
+    ["SELECT NULL::BLOB AS picture", "The query returned no value"],
   ])("%s is no picture", async (sql, text) => {
     await using mcp = await openTestEndpoints(typed("image/png", sql));
     expect(await mcp.call("a")).toMatchObject({ isError: true, text });

@@ -133,7 +133,7 @@ async function handlePost(exchange: McpExchange, context: HttpContext): Promise<
       const reply = openReply(exchange, context.keepAlive);
       const { status, headers, body } = await handleBatch(parsed.messages, senderOf(exchange, reply, context), context);
       if (body === undefined && status === 200) sendEmpty(exchange, 202);
-      else sendJson(exchange, { status, body: body ?? "", more: headers });
+      else sendJson(exchange, { status, body: body ?? "", extraHeaders: headers });
     }
   }
 }

@@ -48,16 +48,16 @@ export function openReply(exchange: McpExchange, keepAlive: KeepAlive): HttpRepl
           const body = errorText(id, outcome.error);
           return isStream
             ? end(body)
-            : sendJson(exchange, { status: outcome.status, body, more: outcome.headers ?? [] });
+            : sendJson(exchange, { status: outcome.status, body, extraHeaders: outcome.headers ?? [] });
         }
         case "result": {
-          const { result, headers: more = [] } = outcome;
+          const { result, headers: extraHeaders = [] } = outcome;
           if (isStream) return end(`${resultStart(id)}${typeof result === "string" ? result : Buffer.from(result)}}`);
           const body =
             typeof result === "string"
               ? `${resultStart(id)}${result}}`
               : Buffer.concat([Buffer.from(resultStart(id)), result, RESULT_END]);
-          return sendJson(exchange, { status: 200, body, more });
+          return sendJson(exchange, { status: 200, body, extraHeaders });
         }
       }
     },

@@ -16,7 +16,8 @@ function handleOtherMethods(exchange: McpExchange): boolean {
   const { method } = exchange.request;
   if (method === "GET" || method === "HEAD") return false;
   if (method === "OPTIONS") sendEmpty(exchange, 204, ["Allow", READ_METHODS]);
-  else sendJson(exchange, { status: 405, body: '{"error":"Method Not Allowed"}', more: ["Allow", READ_METHODS] });
+  else
+    sendJson(exchange, { status: 405, body: '{"error":"Method Not Allowed"}', extraHeaders: ["Allow", READ_METHODS] });
   return true;
 }
 

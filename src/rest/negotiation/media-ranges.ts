@@ -1,18 +1,18 @@
 import type { Format } from "../../formats/format.ts";
 import { parseWeightedList } from "./weighted-list.ts";
 
-/** A media range in `Accept`. Parameters other than `codec` are ignored. */
+/** A media range in `Accept`, such as `text/*`. Parameters other than `codec` and `q` are ignored. */
 export interface MediaRange {
   readonly type: string;
   readonly subtype: string;
   /** In lower case. */
   readonly codec: string | undefined;
   readonly q: number;
-  /** The more specific, the higher. */
+  /** Higher for a more specific range. */
   readonly rank: number;
 }
 
-/** A format, and the codec that compresses its contents, if any. */
+/** A format, and optionally a codec that compresses its contents. */
 export interface FormatChoice {
   readonly format: Format;
   readonly codec: string | undefined;
@@ -20,10 +20,10 @@ export interface FormatChoice {
 
 const RANGE = /^([\w!#$%&'*+.^`|~-]+)\/([\w!#$%&'*+.^`|~-]+)$/;
 
-/** No client needs more, and each is compared with every format. */
+/** No client needs more, and each range is compared with every format. */
 const MAX_RANGES = 100;
 
-/** Skips members that are not media ranges, and those after the first hundred. */
+/** Parses `Accept`. Skips members that are not media ranges, and all after the first hundred. */
 export function parseMediaRanges(accept: string): readonly MediaRange[] {
   const ranges: MediaRange[] = [];
   for (const { value, q, parameters } of parseWeightedList(accept).slice(0, MAX_RANGES)) {
@@ -37,35 +37,35 @@ export function parseMediaRanges(accept: string): readonly MediaRange[] {
   return ranges;
 }
 
-/** The range that applies to a choice, and its index. */
-interface Decision {
+/** The range that applies to a choice, and its position in `Accept`. */
+interface MatchedRange {
   readonly range: MediaRange;
   readonly index: number;
 }
 
 /** The best match: by weight, then by the more specific range, then by the earlier range, then in the order offered. */
 export function bestChoice(offered: readonly Format[], ranges: readonly MediaRange[]): FormatChoice | undefined {
-  let best: { readonly choice: FormatChoice; readonly decision: Decision } | undefined;
+  let best: { readonly choice: FormatChoice; readonly matched: MatchedRange } | undefined;
   for (const format of offered) {
     for (const codec of [undefined, ...format.codecs]) {
       const choice = { format, codec };
-      const decision = decisionFor(choice, ranges);
-      if (decision === undefined || decision.range.q === 0) continue;
-      if (best === undefined || isBetter(decision, best.decision)) best = { choice, decision };
+      const matched = matchedRange(choice, ranges);
+      if (matched === undefined || matched.range.q === 0) continue;
+      if (best === undefined || isBetter(matched, best.matched)) best = { choice, matched };
     }
   }
   return best?.choice;
 }
 
-function isBetter(a: Decision, b: Decision): boolean {
+function isBetter(a: MatchedRange, b: MatchedRange): boolean {
   if (a.range.q !== b.range.q) return a.range.q > b.range.q;
   if (a.range.rank !== b.range.rank) return a.range.rank > b.range.rank;
   return a.index < b.index;
 }
 
-/** The most specific matching range; of two that are equally specific, the one with the higher weight. */
-function decisionFor(choice: FormatChoice, ranges: readonly MediaRange[]): Decision | undefined {
-  let found: Decision | undefined;
+/** The most specific range that matches a choice; among equally specific ones, the one with the highest weight. */
+function matchedRange(choice: FormatChoice, ranges: readonly MediaRange[]): MatchedRange | undefined {
+  let found: MatchedRange | undefined;
   for (const [index, range] of ranges.entries()) {
     if (!matches(range, choice)) continue;
     const [rank, q] = [found?.range.rank ?? -1, found?.range.q ?? 0];
@@ -74,9 +74,9 @@ function decisionFor(choice: FormatChoice, ranges: readonly MediaRange[]): Decis
   return found;
 }
 
-function matches({ type, subtype, codec, rank }: MediaRange, choice: FormatChoice): boolean {
+function matches({ type, subtype, codec }: MediaRange, choice: FormatChoice): boolean {
   if (codec !== undefined && codec !== choice.codec) return false;
-  if (rank < 2) return true;
+  if (type === "*") return true;
   return choice.format.mediaTypes.some((name) =>
     subtype === "*" ? name.startsWith(`${type}/`) : name === `${type}/${subtype}`,
   );

@@ -6,21 +6,21 @@ import { json } from "../../formats/json/json.ts";
 import { cacheByText } from "./cache-by-text.ts";
 import { bestChoice, type FormatChoice, type MediaRange, parseMediaRanges } from "./media-ranges.ts";
 
-/** The format of a response. With errors, the format is only a placeholder. */
+/** The format of a response. If there are errors, it is the default, which is then not used. */
 export interface NegotiatedFormat extends FormatChoice {
   readonly errors: readonly FieldError[];
 }
 
 /** Selects a format by the value of `format`, otherwise by `Accept`. Throws a RequestFailure of kind `not-acceptable`. */
-export type Negotiate = (formatName: string | undefined, accept: string | undefined) => NegotiatedFormat;
+export type FormatNegotiator = (formatName: string | undefined, accept: string | undefined) => NegotiatedFormat;
 
 const NO_ERRORS: readonly FieldError[] = [];
-const UNKNOWN: readonly FieldError[] = [{ field: "format", message: "Invalid enum value" }];
+const UNKNOWN_FORMAT: readonly FieldError[] = [{ field: "format", message: "Invalid enum value" }];
 
-/** Negotiates between these formats. The first is the default. See docs/http.md. */
-export function openNegotiation(offered: readonly [Format, ...Format[]]): Negotiate {
+/** Selects one of these formats. The first is the default. See docs/http.md. */
+export function openNegotiator(offered: readonly [Format, ...Format[]]): FormatNegotiator {
   const defaultFormat: NegotiatedFormat = { format: offered[0], codec: undefined, errors: NO_ERRORS };
-  const unknown: NegotiatedFormat = { ...defaultFormat, errors: UNKNOWN };
+  const unknownFormat: NegotiatedFormat = { ...defaultFormat, errors: UNKNOWN_FORMAT };
   const rangesOf = cacheByText(parseMediaRanges);
   const byAccept = cacheByText((accept) => {
     const ranges = rangesOf(accept);
@@ -33,7 +33,7 @@ export function openNegotiation(offered: readonly [Format, ...Format[]]): Negoti
     if (formatName !== undefined) {
       const name = formatName.toLowerCase();
       const format = offered.find((known) => known.name === name);
-      if (format === undefined) return unknown;
+      if (format === undefined) return unknownFormat;
       return { format, codec: codecFor(format, accept === undefined ? [] : rangesOf(accept)), errors: NO_ERRORS };
     }
     const negotiated = accept === undefined ? defaultFormat : byAccept(accept);
@@ -42,17 +42,17 @@ export function openNegotiation(offered: readonly [Format, ...Format[]]): Negoti
   };
 }
 
-/** `format` selects the format. `Accept` still selects its codec. */
+/** If `format` selects the format, `Accept` still selects its codec. */
 function codecFor(format: Format, ranges: readonly MediaRange[]): string | undefined {
   return format.codecs.length === 0 ? undefined : bestChoice([format], ranges)?.codec;
 }
 
 const [first = json, ...others] = formats;
-const negotiateRead = openNegotiation([first, ...others]);
+const negotiateRead = openNegotiator([first, ...others]);
 /** The response to a write is always JSON. */
-const negotiateWrite = openNegotiation([json]);
+const negotiateWrite = openNegotiator([json]);
 
-export function negotiationFor(operation: Operation): Negotiate {
+export function negotiatorFor(operation: Operation): FormatNegotiator {
   switch (operation.kind) {
     case "read":
       return negotiateRead;

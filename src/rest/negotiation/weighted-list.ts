@@ -1,14 +1,15 @@
-/** One member of a header like `Accept`. Names are in lower case, values of parameters as sent. */
+/** One member of a header like `Accept`. */
 export interface WeightedMember {
+  /** In lower case. */
   readonly value: string;
   /** The weight, from 0 to 1. 1 if it is absent or invalid. */
   readonly q: number;
-  /** All except `q`. */
+  /** All parameters except `q`, by name in lower case. Their values are as sent. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
-/** Some clients send `.2`, or more than the three decimals that are allowed. */
+/** More lenient than HTTP: some clients send `.2`, or more than three decimals. */
 const WEIGHT = /^(?:[01](?:\.\d*)?|\.\d+)$/;
 
 /** The members of a list with weights (RFC 9110, 12.4), in order. Takes linear time and skips what it cannot parse. */
@@ -29,11 +30,11 @@ function parseMember(value: string, rawParameters: readonly string[]): WeightedM
     const equals = text.indexOf("=");
     if (equals === -1) continue;
     const name = text.slice(0, equals).trim().toLowerCase();
-    const sent = unquote(text.slice(equals + 1).trim());
-    if (name === "q") q = weightOf(sent);
+    const parameterValue = unquote(text.slice(equals + 1).trim());
+    if (name === "q") q = weightOf(parameterValue);
     else {
       parameters ??= new Map();
-      if (!parameters.has(name)) parameters.set(name, sent);
+      if (!parameters.has(name)) parameters.set(name, parameterValue);
     }
   }
   return { value, q, parameters: parameters ?? NO_PARAMETERS };
@@ -49,7 +50,7 @@ function unquote(text: string): string {
   return inside.replace(/\\(.)/g, "$1");
 }
 
-/** A quoted string may contain the separator. An unterminated one extends to the end. */
+/** Splits at separators that are not inside a quoted string. An unterminated string extends to the end. */
 function splitOutsideQuotes(text: string, separator: string): readonly string[] {
   if (!text.includes('"')) return text.split(separator);
   const parts: string[] = [];

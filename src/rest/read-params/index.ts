@@ -13,13 +13,14 @@ import { readHeaders } from "./read-headers.ts";
 import { NO_ERRORS, NO_VALUES, type ReadValues } from "./read-values.ts";
 import type { Target } from "./target.ts";
 
-/** Reads the raw parameters of a request, by location. Fails with a RequestFailure when a part is malformed. */
+/** Reads the raw parameters of a request, by location. Fails with a RequestFailure if the path, query or body is malformed. */
 export function readParams(
   request: IncomingMessage,
   target: Target,
   options: {
     readonly endpoint: Endpoint;
     readonly pathParams: ReadonlyMap<string, string>;
+    /** The headers that the endpoint's parameters name. */
     readonly headers: readonly string[];
     readonly maxBodyBytes: number;
   },

@@ -29,12 +29,12 @@ export interface LongResponse {
   readonly headers: HeaderList;
   readonly contentType: string;
   readonly isCompressible: boolean;
-  /** The first bytes, if they do not fit in memory. */
+  /** The first bytes, if they did not fit in memory. */
   readonly file: SpooledFile | undefined;
   /** Encoded bytes that follow the file. Removed as they are sent. */
   readonly encoded: Uint8Array[];
   readonly rows: ReadResult["rows"];
-  /** The encoder for the remaining rows, and those that have been read. Undefined if all have been encoded. */
+  /** The encoder for the remaining rows, and the next ones if they have been read. Undefined if all rows are encoded. */
   readonly rest: { readonly encoder: Encoder; readonly chunk: Chunk | undefined } | undefined;
   /** The ETag of the snapshot that the rows come from. */
   readonly tag: string | undefined;
@@ -53,16 +53,16 @@ export interface ResponseOptions {
   readonly cachingInfo: CachingInfo;
   readonly limits: Pick<Limits, "maxBufferedBytes">;
   readonly spool: Spool;
-  /** A tag for the version of the data and the request. Undefined if the version is unknown. */
+  /** Computes an ETag from the request and the version of its data. Undefined if that version is unknown. */
   readonly tagOfData: () => Promise<string | undefined>;
 }
 
-/** Responses up to this size have a Content-Length. Some formats buffer more. */
+/** Responses up to this size are buffered, so that they have a Content-Length. Some formats buffer up to `max-buffered-bytes`. */
 const SMALL_BYTES = 64 * 1024;
-/** A long response starts with few rows, so that its first bytes do not wait for thousands to be encoded. */
+/** How many rows of the first chunk are encoded first, so that a long response can start before thousands are encoded. */
 const FIRST_ROWS = 512;
 
-/** Encodes rows until they end or are too many to buffer. Closes the rows unless the response is long. */
+/** Encodes rows until the last one, or until they are too many to buffer. Closes `rows` unless the response is long. */
 export function beginResponse(
   result: Pick<ReadResult, "rows" | "page">,
   options: ResponseOptions,
@@ -142,7 +142,7 @@ async function beginBuffered(
   }
 }
 
-/** Synchronous as long as the rows are. */
+/** Stays synchronous as long as `rows.next()` is. */
 function beginSmall(rows: ReadResult["rows"], encoder: Encoder, start: ResponseStart): Eventually<RowsResponse> {
   const { headers, options } = start;
   const { format, tagOfData } = options;

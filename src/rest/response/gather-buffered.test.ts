@@ -15,6 +15,7 @@ function spoolOf(room = Number.POSITIVE_INFINITY): Spool & { closed: number } {
     closed: 0,
     write: () => Promise.reject(new Error("not here")),
     close: async () => {},
+    copyDatabase: async () => "",
     linkFiles: async () => "",
     makeSpill: async () => "",
     async openGrowing(): Promise<GrowingFile> {

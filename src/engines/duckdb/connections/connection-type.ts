@@ -33,7 +33,7 @@ export function fileView(
   { reader, names }: { readonly reader: string; readonly names: Readonly<Record<string, string>> },
 ): string {
   const { path = "" } = options;
-  const settings = settingsFrom(options, names).map((setting) => setting.join(" = "));
+  const settings = [...columnsFrom(options), ...settingsFrom(options, names)].map((setting) => setting.join(" = "));
   return statements(fileSystemOf(path), view(context, `${reader}(${[quoteLiteral(path), ...settings].join(", ")})`));
 }
 
@@ -52,6 +52,17 @@ export function settingsFrom(
     const value = options[option];
     return value === undefined ? [] : [[key, quoteLiteral(value)] as const];
   });
+}
+
+/** The types of the option `columns`, by name, as the parameter of a function that reads files. */
+function columnsFrom(options: Options): readonly (readonly [string, string])[] {
+  const prefix = "columns.";
+  const types = Object.entries(options).flatMap(([key, type]) =>
+    key.startsWith(prefix) && type !== undefined
+      ? [`${quoteLiteral(key.slice(prefix.length))}: ${quoteLiteral(type)}`]
+      : [],
+  );
+  return types.length === 0 ? [] : [["columns", `{${types.join(", ")}}`]];
 }
 
 /** Credentials go into a secret, not into an address: error messages show addresses. */

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -43,6 +43,20 @@ test.each([
   });
   const answer = await t.read({ connections: ["sales"], statements: "SELECT b, a::VARCHAR FROM sales" });
   expect(answer.rows).toEqual([["x", "1"]]);
+});
+
+test.each([
+  ["csv", "7;x\n", { delimiter: ";", header: "false", "auto-detect": "false" }],
+  ["json", '{"a.b":7,"it\'s":"x","left out":1}', {}],
+])("the columns of %s files are as declared", async (type, text, options) => {
+  const path = join(folder, `declared.${type}`);
+  await writeFile(path, text);
+  const declared = { "columns.a.b": "VARCHAR", "columns.it's": "VARCHAR" };
+  const init = expandConnection(type, { path, ...options, ...declared }, { name: "sales", readOnly: false });
+  await using t = await testEngine("SELECT 1", { connections: [{ name: "sales", init, secrets: [] }] });
+  const { columns, rows } = await t.read({ connections: ["sales"], statements: "FROM sales" });
+  expect(columns).toEqual(["a.b", "it's"]);
+  expect(rows).toEqual([["7", "x"]]);
 });
 
 test.each(connectionTypes.map((type) => ({ type })))(

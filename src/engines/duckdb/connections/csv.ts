@@ -13,6 +13,7 @@ const NAMES = {
   encoding: "encoding",
   compression: "compression",
   "all-varchar": "all_varchar",
+  "auto-detect": "auto_detect",
   "ignore-errors": "ignore_errors",
   "union-by-name": "union_by_name",
   filename: "filename",
@@ -22,12 +23,14 @@ const NAMES = {
 /** CSV files as a view with the connection's name. */
 export const csv: ConnectionType = {
   type: "csv",
-  options: ["path", ...Object.keys(NAMES)],
+  options: ["path", "columns", ...Object.keys(NAMES)],
   required: [["path"]],
   values: {
+    columns: "map",
     header: "boolean",
     skip: "integer",
     "all-varchar": "boolean",
+    "auto-detect": "boolean",
     "ignore-errors": "boolean",
     "union-by-name": "boolean",
     filename: "boolean",

@@ -3,6 +3,7 @@ import { attach, type ConnectionType, settingsFrom } from "./connection-type.ts"
 /** A DuckDB file, attached. */
 export const duckdbFile: ConnectionType = {
   type: "duckdb",
+  databaseFile: "path",
   options: ["path", "encryption-key"],
   required: [["path"]],
   expand: (options, context) =>

@@ -15,9 +15,10 @@ const NAMES = {
 /** JSON files (arrays of objects, or one object per line) as a view with the connection's name. */
 export const json: ConnectionType = {
   type: "json",
-  options: ["path", ...Object.keys(NAMES)],
+  options: ["path", "columns", ...Object.keys(NAMES)],
   required: [["path"]],
   values: {
+    columns: "map",
     format: ["auto", "array", "newline_delimited", "unstructured"],
     "maximum-object-size": "integer",
     "ignore-errors": "boolean",

@@ -1,6 +1,7 @@
+import type { ConnectionType } from "./connection-type.ts";
 import { server } from "./server.ts";
 
-export const mysql = server({
+const attachedServer = server({
   type: "mysql",
   options: {
     "ssl-mode": "SSL_MODE",
@@ -11,3 +12,6 @@ export const mysql = server({
   },
   withDefaults: (address) => address,
 });
+
+/** DuckDB runs `mysql_query` outside its read-only transaction, so a stored function in it can write. */
+export const mysql: ConnectionType = { ...attachedServer, unprotectedFunctions: ["MYSQL_QUERY"] };

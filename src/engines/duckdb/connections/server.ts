@@ -18,6 +18,7 @@ export function server({ type, options: own, withDefaults }: ServerType): Connec
     type,
     options: ["dsn", ...Object.keys(names), "schema"],
     required: [["dsn", "host"]],
+    replaces: { dsn: Object.keys(names) },
     expand(options, context) {
       const { dsn, schema } = options;
       const secretName = `${context.name}_${type}`;

@@ -3,6 +3,7 @@ import { attach, type ConnectionType, extension, statements } from "./connection
 /** An SQLite file, attached. */
 export const sqlite: ConnectionType = {
   type: "sqlite",
+  databaseFile: "path",
   options: ["path"],
   required: [["path"]],
   expand: ({ path = "" }, context) =>

@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { settingsChangedBy } from "../../../sql/privileged-actions.ts";
 import { quoteLiteral } from "../../../sql/quote.ts";
-import type { ConnectionDefinition } from "../../engine.ts";
+import type { ConnectionDefinition } from "../../embedded-engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
 import { withConnection } from "../session/with-connection.ts";

@@ -1,4 +1,4 @@
-import type { OpenOptions } from "../../engine.ts";
+import type { OpenOptions } from "../../embedded-engine.ts";
 
 /** DuckDB's share of the memory. The rest is for Node, for buffered responses and for memory that DuckDB does not track. */
 const SHARE_OF_MEMORY = 0.6;

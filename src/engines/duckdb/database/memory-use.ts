@@ -1,5 +1,5 @@
 import type { Statement } from "../../../sql/statement.ts";
-import type { EngineMemory, TextRows } from "../../engine.ts";
+import type { EngineMemory, TextRows } from "../../embedded-engine.ts";
 
 const QUERY: Statement = {
   sql: `SELECT

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { failureOf, readOf, testEngine } from "../../../../test/suites/duckdb-engine.ts";
 import { RequestFailure } from "../../../failure.ts";
-import type { ConnectionDefinition } from "../../engine.ts";
+import type { ConnectionDefinition } from "../../embedded-engine.ts";
 
 let folder = "";
 beforeAll(async () => {
@@ -102,6 +102,18 @@ test("SET and USE of an init hold on every connection", async () => {
     t.read({ connections: ["a"], statements: "SELECT x, getvariable('v') FROM here" }),
   );
   for (const { rows } of await Promise.all(reads)) expect(rows).toEqual([[1, 5]]);
+});
+
+test("a global setting of an init is set once, not again by each connection", async () => {
+  const init = "SET GLOBAL threads = 3; -- a comment\nSET GLOBAL max_temp_directory_size = '2GiB'";
+  await using t = await testEngine("", { connections: [source("a", init)] });
+  const read = async () => {
+    const statements = "SELECT current_setting('threads')::VARCHAR, current_setting('max_temp_directory_size')";
+    return (await t.read({ connections: ["a"], statements })).rows;
+  };
+  expect(await read()).toEqual([["3", "2.0 GiB"]]);
+  await t.sql("SET GLOBAL threads = 2; SET GLOBAL max_temp_directory_size = '4GiB'");
+  for (const rows of await Promise.all(Array.from({ length: 10 }, read))) expect(rows).toEqual([["2", "4.0 GiB"]]);
 });
 
 test("who waits for a slow init can leave; the init goes on", async () => {

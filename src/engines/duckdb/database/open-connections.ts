@@ -3,15 +3,18 @@ import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
 import { splitStatements } from "../../../sql/whole-tokens.ts";
-import type { ConnectionDefinition } from "../../engine.ts";
+import type { ConnectionDefinition, OpenOptions } from "../../embedded-engine.ts";
+import { type Cancellation, NEVER_CANCELLED, waitUnlessCancelled } from "../../queue/cancellation.ts";
+import type { Slots } from "../../queue/slots.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { withoutSql } from "../messages.ts";
-import { type Cancellation, INTERRUPT_INTERVAL_MS, waitUnlessCancelled } from "../session/cancellation.ts";
 import { extractStatements } from "../session/extract-statements.ts";
+import { INTERRUPT_INTERVAL_MS } from "../session/interrupt.ts";
 import { remoteLiteralMacros } from "../session/macros.ts";
-import { forSession, type SessionSettings } from "../session/session-settings.ts";
-import type { Slots } from "../session/slots.ts";
+import { type SessionSettings, withScope } from "../session/session-settings.ts";
 import type { ConfigurationLock } from "./configuration-lock.ts";
+import { attachOrCopy } from "./locked-files.ts";
+import type { ServerCatalogs } from "./server-catalogs.ts";
 import type { ServerSettings } from "./server-settings.ts";
 
 /** The configured connections: each runs its `init` once, before its first use. */
@@ -27,12 +30,13 @@ export interface DuckDbConnections {
   definitionsOf(names: readonly string[]): readonly ConnectionDefinition[];
 }
 
-export interface DuckDbConnectionsOptions {
+export interface DuckDbConnectionsOptions extends Pick<OpenOptions, "copyLocked"> {
   readonly configuration: ConfigurationLock;
   readonly database: duckdb.Database;
   readonly definitions: readonly ConnectionDefinition[];
   readonly settings: SessionSettings;
   readonly serverSettings: ServerSettings;
+  readonly servers: Pick<ServerCatalogs, "use">;
   readonly mask: Mask;
   /** Makes a message of DuckDB easier to understand. */
   readonly explain: (message: string) => Promise<string>;
@@ -57,8 +61,10 @@ export function openDuckDbConnections({
   configuration,
   database,
   definitions,
+  copyLocked,
   settings,
   serverSettings,
+  servers,
   mask,
   explain,
   slots,
@@ -117,7 +123,9 @@ export function openDuckDbConnections({
       const statements = splitStatements(sql, duckdbDialect);
       let transactionFrom: number | undefined;
       for (let index = connection.done; index < statements.length; index++) {
-        const type = await runStatement(native, forSession(statements[index] ?? ""));
+        const statement = withScope(statements[index] ?? "");
+        const run = (): Promise<duckdb.StatementType | undefined> => runStatement(native, statement);
+        const type = await (ONLY_ATTACHES.test(statement) ? run() : servers.use(run));
         if (type === duckdb.StatementType.TRANSACTION)
           transactionFrom = transactionFrom === undefined ? index : undefined;
         // What a transaction has not committed is lost with the connection, and must run again.
@@ -134,7 +142,11 @@ export function openDuckDbConnections({
   }
 
   /** Runs one statement, or those that DuckDB expands it into. Returns the type of the last one. */
-  async function runStatement(native: duckdb.Connection, sql: string): Promise<duckdb.StatementType | undefined> {
+  function runStatement(native: duckdb.Connection, sql: string): Promise<duckdb.StatementType | undefined> {
+    return attachOrCopy(sql, (text) => runAsWritten(native, text), { copyLocked });
+  }
+
+  async function runAsWritten(native: duckdb.Connection, sql: string): Promise<duckdb.StatementType | undefined> {
     const statements = await extractStatements(native, sql);
     let type: duckdb.StatementType | undefined;
     for (let index = 0; index < statements.count; index++) {
@@ -178,4 +190,5 @@ export function openDuckDbConnections({
 
 const STOP_WITHIN_MS = 250;
 
-const NEVER_CANCELLED: Cancellation = { check() {}, listen() {}, cancel() {}, end() {} };
+/** It may wait long for its server. That of a DuckLake looks up tables of its catalog. */
+const ONLY_ATTACHES = /^\s*attach\b(?!.*ducklake)/is;

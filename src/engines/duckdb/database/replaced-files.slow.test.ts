@@ -5,7 +5,7 @@ import duckdb from "@duckdb/node-bindings";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../../test/until.ts";
 import { fileIdentity } from "../../../config/files.ts";
-import type { ReplacedFile } from "../../engine.ts";
+import type { ReplacedFile } from "../../embedded-engine.ts";
 import { inspect } from "../plan/inspect.ts";
 import { openReplacedFiles, type ReplacedFiles } from "./replaced-files.ts";
 

@@ -2,7 +2,7 @@ import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../../error-message.ts";
 import type { Mask } from "../../../secrets.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
-import type { EngineOptions } from "../../engine.ts";
+import type { EngineOptions } from "../../embedded-engine.ts";
 import { inspect } from "../plan/inspect.ts";
 import { withConnection } from "../session/with-connection.ts";
 import { NEXT_SUFFIX, swapDatabase } from "./swap-database.ts";

@@ -3,7 +3,7 @@ import type { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
 import { quoteLiteral } from "../../../sql/quote.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { ConnectionDefinition, TextRows } from "../../engine.ts";
+import type { ConnectionDefinition, TextRows } from "../../embedded-engine.ts";
 import { failureOf } from "../messages.ts";
 import { withConnection } from "../session/with-connection.ts";
 import { aliasPattern } from "./alias-pattern.ts";
@@ -15,9 +15,14 @@ export interface ServerProbes {
   isAttached(connection: string): boolean;
   /** Sends a statement to the servers of a connection. Takes no query slot, but a thread until they respond. */
   probe(connection: string): Promise<void>;
+  /** Does that for all connections with a server of this type. */
+  probeAll(type: ServerType): Promise<void>;
   /** Whether no probe is running. */
   isIdle(): boolean;
 }
+
+/** As DuckDB calls them. */
+type ServerType = "postgres" | "mysql";
 
 export interface ServerProbesOptions {
   readonly database: duckdb.Database;
@@ -36,6 +41,17 @@ export function openServerProbes(options: ServerProbesOptions): ServerProbes {
   /** The SQL that asks the servers of a connection. */
   let probes: ReadonlyMap<string, readonly string[]> = new Map();
   let running = 0;
+
+  async function probe(connection: string): Promise<void> {
+    running++;
+    try {
+      await run(connection);
+    } catch (error) {
+      throw toFailure(error, connection);
+    } finally {
+      running--;
+    }
+  }
 
   async function run(connection: string): Promise<void> {
     const statements = probes.get(connection) ?? [];
@@ -59,23 +75,22 @@ export function openServerProbes(options: ServerProbesOptions): ServerProbes {
         const pattern = aliasPattern(alias);
         for (const { name, init = "" } of connections) {
           if (!pattern.test(init)) continue;
-          const sql = `FROM ${type}_query(${quoteLiteral(alias)}, 'SELECT 1')`;
+          const sql = `${probeStart(type)}${quoteLiteral(alias)}, 'SELECT 1')`;
           found.set(name, [...(found.get(name) ?? []), sql]);
         }
       }
       probes = found;
     },
     isAttached: (connection) => probes.has(connection),
-    async probe(connection) {
-      running++;
-      try {
-        await run(connection);
-      } catch (error) {
-        throw toFailure(error, connection);
-      } finally {
-        running--;
-      }
+    probe,
+    async probeAll(type) {
+      for (const [connection, statements] of probes)
+        if (statements.some((sql) => sql.startsWith(probeStart(type)))) await probe(connection);
     },
     isIdle: () => running === 0,
   };
+}
+
+function probeStart(type: string): string {
+  return `FROM ${type}_query(`;
 }

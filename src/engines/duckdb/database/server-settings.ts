@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { quoteLiteral } from "../../../sql/quote.ts";
-import type { ConnectionDefinition } from "../../engine.ts";
+import type { ConnectionDefinition } from "../../embedded-engine.ts";
 import { inspect } from "../plan/inspect.ts";
 
 export interface ServerSettingsOptions {

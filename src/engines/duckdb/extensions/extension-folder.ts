@@ -7,19 +7,19 @@ import { inspect } from "../plan/inspect.ts";
 
 /** Where DuckDB looks for extensions. */
 export interface ExtensionFolder {
-  /** The value of DuckDB's setting `extension_directory`. */
+  /** The folder that DuckDB searches: the value of its setting `extension_directory`. */
   readonly directory: string;
-  /** The folder of the project, which messages name. */
-  readonly folder: string;
-  /** The files of the project, by the paths at which DuckDB finds them. Empty if DuckDB reads the folder itself. */
+  /** The folder that the project configures, for messages. DuckDB may search a temporary folder instead. */
+  readonly configuredFolder: string;
+  /** If DuckDB searches a temporary folder: the extension file behind each link in it. */
   readonly links: ReadonlyMap<string, string>;
 }
 
 export const EXTENSION_SETTING = "extension_directory";
 
 /**
- * DuckDB knows one layout: `<version>/<platform>/<name>.duckdb_extension`. If a folder also has extensions directly in it, or in
- * unpacked PyPI packages, DuckDB gets a temporary folder with links to all of them. Otherwise, it uses the folder itself.
+ * DuckDB finds an extension only at `<version>/<platform>/<name>.duckdb_extension`. If a folder has extensions elsewhere too,
+ * directly in it or in unpacked PyPI packages, DuckDB searches a temporary folder with links to all of them instead.
  */
 export async function openExtensionFolder(
   connection: duckdb.Connection,
@@ -27,18 +27,22 @@ export async function openExtensionFolder(
   linkFiles: LinkFiles | undefined,
 ): Promise<ExtensionFolder> {
   const layout = `${duckdb.library_version()}/${await platformOf(connection)}`;
-  const own = await findFiles(connection, folder, layout);
-  const others = [
+  const inLayout = await findFiles(connection, folder, layout);
+  const elsewhere = [
     ...(await findFiles(connection, folder, "")),
     ...(await findFiles(connection, folder, `duckdb_extension_*/extensions/${duckdb.library_version()}`)),
   ];
-  if (others.length === 0 || linkFiles === undefined) return { directory: folder, folder, links: new Map() };
-  // For an extension that is there twice, the first file counts.
-  const byName = new Map([...own, ...others].reverse().map((file) => [`${layout}/${fileNameOf(file)}`, file]));
-  const directory = await linkFiles(byName).catch((error: unknown) => {
+  if (elsewhere.length === 0 || linkFiles === undefined) {
+    return { directory: folder, configuredFolder: folder, links: new Map() };
+  }
+  // Reversed, so that the first file counts if an extension exists twice.
+  const files = [...inLayout, ...elsewhere].reverse();
+  const filesByPath = new Map(files.map((file) => [`${layout}/${fileNameOf(file)}`, file]));
+  const directory = await linkFiles(filesByPath).catch((error: unknown) => {
     throw new EngineOpenError(errorMessage(error), EXTENSION_SETTING);
   });
-  return { directory, folder, links: new Map([...byName].map(([path, file]) => [`${directory}/${path}`, file])) };
+  const links = new Map([...filesByPath].map(([path, file]) => [`${directory}/${path}`, file]));
+  return { directory, configuredFolder: folder, links };
 }
 
 async function platformOf(connection: duckdb.Connection): Promise<string> {
@@ -46,7 +50,7 @@ async function platformOf(connection: duckdb.Connection): Promise<string> {
   return platform ?? "";
 }
 
-/** Absolute paths, sorted. `pattern` may contain wildcards. */
+/** The extension files in the subfolders that match `pattern`, or in the folder itself if it is empty. Absolute paths, sorted. */
 async function findFiles(connection: duckdb.Connection, folder: string, pattern: string): Promise<readonly string[]> {
   const literalFolder = folder.replace(/[*?[]/g, "[$&]").replace(/[\\/]+$/, "");
   const glob = [literalFolder, ...(pattern === "" ? [] : [pattern]), "*.duckdb_extension"].join("/");

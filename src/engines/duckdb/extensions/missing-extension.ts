@@ -17,7 +17,7 @@ export async function explainMissingExtension(
   // An `init` may have changed the setting.
   const sql = `SELECT current_setting('${EXTENSION_SETTING}')`;
   const [[directory] = []] = await withConnection(database, (connection) => inspect(connection, { sql, values: [] }));
-  const folder = directory === extensions?.directory ? extensions?.folder : directory;
+  const folder = directory === extensions?.directory ? extensions?.configuredFolder : directory;
   return folder
     ? `the extension '${name}' is not in ${folder} (duckdb.${EXTENSION_SETTING}) and was not downloaded; put it there`
     : `the extension '${name}' is not in ~/.duckdb/extensions and was not downloaded; put it into a folder and name that in duckdb.${EXTENSION_SETTING}`;

@@ -2,13 +2,13 @@ import { nameOf, wholeTokens } from "../../../sql/whole-tokens.ts";
 import type { NeededExtension } from "../../extensions.ts";
 import { duckdbDialect } from "../dialect.ts";
 
-/** Other names of extensions, database types and types of secrets, and the extensions that they need. */
+/** The extensions that other names stand for: aliases, database types and secret types. */
 const EXTENSIONS: Readonly<Record<string, readonly string[]>> = {
   gcs: ["httpfs"],
   http: ["httpfs"],
   https: ["httpfs"],
   huggingface: ["httpfs"],
-  // It cannot be loaded without the other.
+  // iceberg cannot be loaded without avro.
   iceberg: ["iceberg", "avro"],
   md: ["motherduck"],
   mysql: ["mysql_scanner"],
@@ -37,13 +37,14 @@ const FUNCTIONS: readonly (readonly [name: RegExp, extension: string])[] = [
   [/^(?:hnsw_\w+|vss_\w+)$/, "vss"],
 ];
 const READERS = /^(?:read_\w+|\w+_scan|parquet_\w+|glob|sniff_csv)$/;
-const FILES: readonly (readonly [address: RegExp, extension: string])[] = [
+const ADDRESSES: readonly (readonly [address: RegExp, extension: string])[] = [
   [/^(?:https?|s3|s3a|s3n|gs|gcs|r2|hf):\/\//i, "httpfs"],
   [/^(?:az|azure|abfss?):\/\//i, "azure"],
   [/\.xlsx$/i, "excel"],
   [/\.avro$/i, "avro"],
 ];
 
+/** A token of a statement. */
 interface Part {
   readonly kind: "name" | "string" | "symbol";
   /** Names are in lower case. */
@@ -53,14 +54,14 @@ interface Part {
 /** The extensions that SQL or a template needs, as far as its text shows. */
 export function neededExtensions(sql: string): readonly NeededExtension[] {
   const needed = statementsIn(sql).flatMap((parts) => [
-    ...inStatement(parts),
-    ...inFunctions(parts),
-    ...inFiles(parts),
+    ...neededByStatement(parts),
+    ...neededByFunctions(parts),
+    ...neededByFiles(parts),
   ]);
   const all = needed.flatMap(({ name, repository }) =>
     (EXTENSIONS[name] ?? [name]).map((extension) => ({ name: extension, repository })),
   );
-  // The one that says where it comes from counts.
+  // An extension that is needed several times is listed once, with its repository if one is named.
   const byName = new Map(all.toReversed().map((extension) => [extension.name, extension]));
   for (const extension of all) if (extension.repository !== undefined) byName.set(extension.name, extension);
   return [...byName.values()].toReversed();
@@ -89,39 +90,39 @@ function partOf(token: { readonly kind: string; readonly text: string }): readon
   }
 }
 
-function inStatement(parts: readonly Part[]): readonly NeededExtension[] {
+function neededByStatement(parts: readonly Part[]): readonly NeededExtension[] {
   const [verb, second] = parts.map(({ text }) => text);
   switch (verb) {
     case "force":
-      return inStatement(parts.slice(1));
+      return neededByStatement(parts.slice(1));
     case "install":
     case "load": {
-      // A path needs no extension directory.
+      // DuckDB does not search for an extension that is named by its path.
       if (second === undefined || /[\\/.]/.test(second)) return [];
       return [{ name: second.toLowerCase(), repository: parts[2]?.text === "from" ? parts[3]?.text : undefined }];
     }
     case "attach":
-      return [...typesIn(parts), ...prefixesIn(parts), ...addressesIn(parts)].map(unlocated);
+      return [...typesIn(parts), ...prefixesIn(parts), ...extensionsForAddresses(parts)].map(withoutRepository);
     case "create": {
       if (!parts.slice(1, 5).some(({ text }) => text === "secret")) return [];
       const usesChain = parts.some(({ text }) => text.toLowerCase() === "credential_chain");
       const types = typesIn(parts);
-      return [...types, ...(usesChain && !types.includes("azure") ? ["aws"] : [])].map(unlocated);
+      return [...types, ...(usesChain && !types.includes("azure") ? ["aws"] : [])].map(withoutRepository);
     }
     default:
       return [];
   }
 }
 
-/** From `TYPE postgres`. */
+/** `postgres` in `TYPE postgres`. */
 function typesIn(parts: readonly Part[]): readonly string[] {
   return parts.flatMap(({ text }, index) => {
-    const type = parts[index - 1]?.text === "type" ? text.toLowerCase() : "duckdb";
-    return BUILT_IN_TYPES.has(type) ? [] : type;
+    const type = text.toLowerCase();
+    return parts[index - 1]?.text === "type" && !BUILT_IN_TYPES.has(type) ? type : [];
   });
 }
 
-/** From `'postgres:...'` and `'ducklake:postgres:...'`. */
+/** `postgres` in `'postgres:...'`; `ducklake` and `postgres` in `'ducklake:postgres:...'`. */
 function prefixesIn(parts: readonly Part[]): readonly string[] {
   return parts.flatMap(({ kind, text }) => {
     const [, first = "", second = ""] = /^([a-z][a-z0-9_]+):(?!\/\/)(?:([a-z][a-z0-9_]+):)?/i.exec(text) ?? [];
@@ -132,28 +133,28 @@ function prefixesIn(parts: readonly Part[]): readonly string[] {
   });
 }
 
-function inFunctions(parts: readonly Part[]): readonly NeededExtension[] {
+function neededByFunctions(parts: readonly Part[]): readonly NeededExtension[] {
   return parts.flatMap(({ kind, text }, index) => {
     if (kind !== "name" || parts[index + 1]?.text !== "(") return [];
-    return FUNCTIONS.filter(([name]) => name.test(text)).map(([, extension]) => unlocated(extension));
+    return FUNCTIONS.filter(([name]) => name.test(text)).map(([, extension]) => withoutRepository(extension));
   });
 }
 
-/** Only where DuckDB reads a file: a query that returns links needs no extension. */
-function inFiles(parts: readonly Part[]): readonly NeededExtension[] {
+/** Only for addresses that DuckDB reads, not for those that a query merely returns. */
+function neededByFiles(parts: readonly Part[]): readonly NeededExtension[] {
   const read = parts.filter((_, index) => {
     const [before, reader] = [parts[index - 1]?.text ?? "", parts[index - 2]?.text ?? ""];
     return ["from", "join", "["].includes(before) || (before === "(" && READERS.test(reader));
   });
-  return addressesIn(read).map(unlocated);
+  return extensionsForAddresses(read).map(withoutRepository);
 }
 
-function addressesIn(parts: readonly Part[]): readonly string[] {
+function extensionsForAddresses(parts: readonly Part[]): readonly string[] {
   return parts.flatMap(({ kind, text }) =>
-    kind === "string" ? FILES.filter(([address]) => address.test(text)).map(([, extension]) => extension) : [],
+    kind === "string" ? ADDRESSES.filter(([address]) => address.test(text)).map(([, extension]) => extension) : [],
   );
 }
 
-function unlocated(name: string): NeededExtension {
+function withoutRepository(name: string): NeededExtension {
   return { name, repository: undefined };
 }

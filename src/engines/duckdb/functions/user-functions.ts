@@ -1,6 +1,6 @@
 import { textValue } from "../../../sql/statement.ts";
 import type { UserFunctions } from "../../../sql/user-functions.ts";
-import type { ConnectionDefinition, TextRows } from "../../engine.ts";
+import type { ConnectionDefinition, TextRows } from "../../embedded-engine.ts";
 import type { Planner } from "../plan/plan.ts";
 import { onlyComputes } from "./computing-functions.ts";
 import { makesRowsFromArguments, roleByName } from "./function-roles.ts";

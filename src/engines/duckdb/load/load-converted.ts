@@ -16,6 +16,12 @@ export function reorderUuid(bytes: Uint8Array, at: number): void {
   bytes[at] = (bytes[at] ?? 0) ^ 0x80;
 }
 
+/** The reverse of `reorderUuid`. */
+export function storeUuid(bytes: Uint8Array, at: number): void {
+  bytes[at] = (bytes[at] ?? 0) ^ 0x80;
+  bytes.subarray(at, at + 16).reverse();
+}
+
 const MAX_OFFSET_SECONDS = 16 * 3600 - 1;
 
 /** DuckDB's TIMETZ packs 40 bits of microseconds above 24 bits of (maximum offset - offset). */
@@ -34,6 +40,10 @@ export function loadTimesWithZone(vector: duckdb.Vector, rows: number): Uint8Arr
 
 export function unpackTimeWithZone(packed: bigint): { readonly micros: bigint; readonly offset: number } {
   return { micros: packed >> 24n, offset: MAX_OFFSET_SECONDS - Number(packed & 0xff_ffffn) };
+}
+
+export function packTimeWithZone(micros: bigint, offset: number): bigint {
+  return (micros << 24n) | BigInt(MAX_OFFSET_SECONDS - offset);
 }
 
 /** BIT: the first byte counts the unused leading bits of the second. */

@@ -84,10 +84,18 @@ export function columnTypeOf(type: duckdb.LogicalType): ColumnType {
   }
 }
 
+const MAX_SCALE = 38;
+
 function decimalType(type: duckdb.LogicalType): ColumnType {
   const precision = duckdb.decimal_width(type);
+  const scale = duckdb.decimal_scale(type);
+  // Postgres allows `numeric(5,-2)`. Its extension passes the scale on, but DuckDB has no negative ones: it reads 254.
+  if (scale > MAX_SCALE) {
+    const name = `DECIMAL(${precision},${scale - 256})`;
+    throw new Error(`${name} cannot be returned; cast the column in the database that it comes from`);
+  }
   const bits = precision <= 4 ? 16 : precision <= 9 ? 32 : precision <= 18 ? 64 : 128;
-  return { kind: "decimal", precision, scale: duckdb.decimal_scale(type), bits };
+  return { kind: "decimal", precision, scale, bits };
 }
 
 function enumBits(type: duckdb.LogicalType): 8 | 16 | 32 {

@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../../sql/statement.ts";
-import type { AssumedColumn, AssumedTable, TextRows } from "../../engine.ts";
+import type { AssumedColumn, AssumedTable, TextRows } from "../../embedded-engine.ts";
 import type { AssumedTables } from "./assumed-tables.ts";
 import { inspect } from "./inspect.ts";
 import { rehearseAll } from "./rehearse.ts";

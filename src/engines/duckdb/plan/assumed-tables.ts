@@ -4,7 +4,7 @@ import { changedName, effectsOf } from "../../../sql/classify.ts";
 import { quoteIdentifier } from "../../../sql/quote.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import { tokensOf } from "../../../sql/statement-words.ts";
-import type { AssumedColumn, AssumedTable } from "../../engine.ts";
+import type { AssumedColumn, AssumedTable } from "../../embedded-engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 
 /** The catalog that holds empty tables in place of those that do not exist yet. */

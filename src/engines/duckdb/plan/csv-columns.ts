@@ -2,7 +2,7 @@ import duckdb from "@duckdb/node-bindings";
 import { quoteLiteral } from "../../../sql/quote.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import { nameOf, type WholeToken, wholeTokens } from "../../../sql/whole-tokens.ts";
-import type { EngineOptions } from "../../engine.ts";
+import type { EngineOptions } from "../../embedded-engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 
 /**

@@ -92,7 +92,12 @@ describe("a transaction that changes two databases", () => {
     [["INSERT INTO t VALUES (1)", "SELECT 1", "UPDATE file.t SET i = 1"], 2, "memory", "file"],
     [["CREATE TABLE own.x (i INTEGER)", "INSERT INTO file.t VALUES (1)"], 1, "memory", "file"],
   ])("%j", async (texts, at, first, second) => {
-    expect(await t.engine.transactionProblem(texts.map((sql) => statement(sql)))).toEqual({
+    expect(
+      await t.engine.writeProblem(
+        texts.map((sql) => statement(sql)),
+        true,
+      ),
+    ).toEqual({
       kind: "syntax",
       message: `one transaction cannot change two databases, and this template changes '${first}' and '${second}'; write two endpoints, or let each statement commit by itself: operation: { transaction: false }`,
       statement: at,
@@ -110,6 +115,11 @@ describe("a transaction that changes two databases", () => {
       ["USE other", "INSERT INTO t VALUES (1)", "INSERT INTO other.t VALUES (1)"],
     ],
   ])("none: %s", async (_, texts) => {
-    expect(await t.engine.transactionProblem(texts.map((sql) => statement(sql)))).toBeUndefined();
+    expect(
+      await t.engine.writeProblem(
+        texts.map((sql) => statement(sql)),
+        true,
+      ),
+    ).toBeUndefined();
   });
 });

@@ -2,7 +2,8 @@ import { openLru } from "../../../bounded/lru.ts";
 import { changedName, copiesIntoTable, effectsOf, insertedRows } from "../../../sql/classify.ts";
 import { privilegedActions } from "../../../sql/privileged-actions.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { StatementProblem, TextRows } from "../../engine.ts";
+import type { TextRows } from "../../embedded-engine.ts";
+import type { StatementProblem } from "../../engine.ts";
 import type { RecordStore } from "../../write-once.ts";
 import { duckdbDialect } from "../dialect.ts";
 
@@ -64,7 +65,9 @@ export interface Databases {
   isInDuckDb(sql: string): boolean;
   /** Where the records of a write are kept, whichever of these lists of statements it runs. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
-  /** See `Engine.transactionProblem`. */
+  /** Why these statements cannot be run and rolled back, as far as their text shows. Undefined: no problem. */
+  rollbackProblem(statements: readonly Statement[]): Promise<string | undefined>;
+  /** Why these statements cannot run in one transaction, as far as their text shows. */
   transactionProblem(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
   /** Call it when databases may have been attached or detached. */
   forget(): void;
@@ -135,6 +138,11 @@ export function openDatabases(inspect: Inspect): Databases {
         return { kind: "none", reason: `it changes several databases, ${names.join(" and ")}` };
       }
       return storeIn(only);
+    },
+    async rollbackProblem(statements) {
+      const databases = await list();
+      const obstacle = changedBy(statements, databases).find((each) => typeof each === "string");
+      return obstacle ?? findSecondDatabase(statements, databases)?.message;
     },
     transactionProblem: async (statements) => findSecondDatabase(statements, await list()),
     forget() {

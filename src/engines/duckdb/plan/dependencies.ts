@@ -2,7 +2,7 @@ import { openLru } from "../../../bounded/lru.ts";
 import { textBytes } from "../../../bounded/own-text.ts";
 import { quoteIdentifier } from "../../../sql/quote.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { TextRows } from "../../engine.ts";
+import type { TextRows } from "../../embedded-engine.ts";
 import { mentions } from "../session/connection-pool.ts";
 import { shortName } from "../session/data-versions.ts";
 

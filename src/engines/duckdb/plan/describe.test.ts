@@ -114,3 +114,19 @@ test("what is described is what is read", async () => {
   expect(rows.columns.length).toBeGreaterThan(50);
   expect(JSON.stringify(await t.engine.describe(statements))).toBe(read);
 });
+
+test.each([
+  [
+    "SELECT * FROM t WHERE id = $1 AND name = $2 AND day > $3 AND price < $4 LIMIT $5",
+    "integer text date decimal integer",
+  ],
+  ["SELECT CAST($1 AS TIMESTAMP)", "timestamp"],
+  ["UPDATE t SET name = $1 WHERE id = $2", "text integer"],
+  ["SELECT id + $1 FROM t", "unknown"],
+  ["SELECT 1", ""],
+  ["SELECT * FROM nowhere WHERE id = $1", ""],
+])("the values that %j expects: %s", async (sql, expected) => {
+  await using t = await testEngine(TABLES);
+  const types = await t.engine.parameterTypes(sql);
+  expect(types.map((type) => type?.kind ?? "unknown").join(" ")).toBe(expected);
+});

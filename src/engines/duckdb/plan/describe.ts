@@ -1,5 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
-import type { Column } from "../../../result/column.ts";
+import type { Column, ColumnType } from "../../../result/column.ts";
 import { withUniqueNames } from "../../../result/column-names.ts";
 import { quoteLiteral } from "../../../sql/quote.ts";
 import type { BoundValue, Statement } from "../../../sql/statement.ts";
@@ -10,7 +10,7 @@ import { CHANGES_ROWS } from "../session/statement-kinds.ts";
 
 const { StatementType } = duckdb;
 
-/** Kinds of statements that return rows. Those that change rows return some only with RETURNING. */
+/** Statements that return rows. Those in CHANGES_ROWS do so too, but only with RETURNING. */
 const RETURNS_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
   StatementType.SELECT,
   StatementType.EXPLAIN,
@@ -18,7 +18,7 @@ const RETURNS_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
   StatementType.PRAGMA,
 ]);
 
-/** Whether a statement keeps all columns and types. One that cannot be prepared may change any. */
+/** Whether a statement leaves the columns of all tables as they are. False if it cannot be prepared. */
 export async function keepsColumns(native: duckdb.Connection, { sql }: Statement): Promise<boolean> {
   try {
     const prepared = await duckdb.prepare(native, sql);
@@ -30,13 +30,14 @@ export async function keepsColumns(native: duckdb.Connection, { sql }: Statement
   }
 }
 
-/** The columns that a statement would return, none for one without rows. Undefined when preparing does not reveal them. */
+/** The columns that a statement would return; empty if it returns no rows. Undefined if preparing it does not show them. */
 export async function describeStatement(
   native: duckdb.Connection,
   statement: Statement,
 ): Promise<readonly Column[] | undefined> {
   if (statement.values.length === 0) return columnsOfSql(native, statement.sql);
-  // A column's type may depend on that of a value. Constants show it, but are not allowed everywhere.
+  // A column's type may depend on the type of a value. With constants instead of placeholders, DuckDB knows that type, but some
+  // statements cannot be prepared with them.
   const known = await columnsOfSql(native, withConstants(statement));
   return known ?? (await columnsOfSql(native, statement.sql));
 }
@@ -67,7 +68,25 @@ function columnsOfPrepared(prepared: duckdb.PreparedStatement, sql: string): rea
   return withUniqueNames(columns);
 }
 
-/** The statement with its values written into the SQL. They are samples, and it is never run. */
+/** The types that a statement expects for its placeholders. None if it cannot be prepared: planning reports why. */
+export async function parameterTypesOf(
+  native: duckdb.Connection,
+  sql: string,
+): Promise<readonly (ColumnType | undefined)[]> {
+  const prepared = await duckdb.prepare(native, sql).catch(() => undefined);
+  if (prepared === undefined) return [];
+  try {
+    return Array.from({ length: duckdb.nparams(prepared) }, (_, index) =>
+      duckdb.param_type(prepared, index + 1) === duckdb.Type.INVALID
+        ? undefined
+        : columnTypeOf(duckdb.param_logical_type(prepared, index + 1)),
+    );
+  } finally {
+    duckdb.destroy_prepare_sync(prepared);
+  }
+}
+
+/** The SQL with constants instead of placeholders. The values are samples, and the SQL is only prepared, never run. */
 function withConstants({ sql, values }: Statement): string {
   let text = "";
   for (const token of wholeTokens(sql, duckdbDialect)) {
@@ -77,7 +96,7 @@ function withConstants({ sql, values }: Statement): string {
   return text;
 }
 
-/** A string stays an untyped literal, which DuckDB casts to any type, as it does a bound string. */
+/** A string stays an untyped literal, which DuckDB casts to any type, just like a bound string. */
 function constantOf({ type, value }: BoundValue): string {
   if (value === null) return "NULL";
   const literal = quoteLiteral(String(value));

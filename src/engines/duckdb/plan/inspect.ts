@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { type Chunk, isValid } from "../../../result/chunk.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { TextRows } from "../../engine.ts";
+import type { TextRows } from "../../embedded-engine.ts";
 import { NOT_WATCHED } from "../../rows.ts";
 import { NEVER_STOPPED } from "../../stop.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";

@@ -1,15 +1,17 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../../failure.ts";
-import type { Column } from "../../../result/column.ts";
+import type { Column, ColumnType } from "../../../result/column.ts";
 import type { Mask } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { AssumedColumn, AssumedTable, EngineOptions, StatementProblem, TextRows } from "../../engine.ts";
+import type { AssumedColumn, AssumedTable, EngineOptions, TextRows } from "../../embedded-engine.ts";
+import type { StatementProblem } from "../../engine.ts";
 import type { LargeScan } from "../../large-scan.ts";
+import type { ServerCatalogs } from "../database/server-catalogs.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
 import { assume } from "./assume.ts";
 import { type AssumedTables, openAssumedTables } from "./assumed-tables.ts";
 import { type CsvColumns, openCsvColumns } from "./csv-columns.ts";
-import { describeStatement } from "./describe.ts";
+import { describeStatement, parameterTypesOf } from "./describe.ts";
 import { inspect } from "./inspect.ts";
 import { largeScansIn } from "./large-scans.ts";
 import { parseStatement, planStatement } from "./plan-statement.ts";
@@ -23,8 +25,10 @@ export interface Planner {
   /** See `Engine.assumeTable`. The catalog of assumed tables must be attached. */
   assume(table: AssumedTable, statements: readonly Statement[]): Promise<readonly AssumedColumn[] | undefined>;
   largeScans(statements: readonly Statement[]): Promise<readonly LargeScan[]>;
+  /** See `EmbeddedEngine.parameterTypes`. */
+  parameterTypes(sql: string): Promise<readonly (ColumnType | undefined)[]>;
   parse(sql: string): Promise<StatementProblem | undefined>;
-  /** Runs one of Eider's own statements about the database. All columns must be VARCHAR. */
+  /** Runs one of Eider's own statements about the database. All columns must be VARCHAR. If it looks up tables, see `ServerCatalogs`. */
   inspect(statement: Statement): Promise<TextRows>;
   /** Waits for running work. */
   close(): Promise<void>;
@@ -34,6 +38,7 @@ export interface PlannerOptions extends Pick<EngineOptions, "fileIdentity" | "co
   readonly database: duckdb.Database;
   readonly settings: SessionSettings;
   readonly mask: Mask;
+  readonly servers: Pick<ServerCatalogs, "use" | "refreshAfter">;
   /** SQL that creates the macros of every connection. */
   readonly macros: string;
 }
@@ -44,7 +49,7 @@ interface PlanningConnection {
 }
 
 export function openPlanner(options: PlannerOptions): Planner {
-  const { database, settings, mask, macros, fileIdentity, connections } = options;
+  const { database, settings, mask, servers, macros, fileIdentity, connections } = options;
   const attachesServer = connections.some(({ init }) => /postgres|mysql/i.test(init ?? ""));
   const idle: PlanningConnection[] = [];
   const busy = new Set<Promise<unknown>>();
@@ -94,6 +99,10 @@ export function openPlanner(options: PlannerOptions): Planner {
     return work.finally(() => busy.delete(work));
   }
 
+  function lookUp<T>(work: () => Promise<T>): Promise<T> {
+    return track(servers.use(work));
+  }
+
   async function findProblem(
     check: (native: duckdb.Connection) => Promise<StatementProblem | undefined>,
   ): Promise<StatementProblem | undefined> {
@@ -102,16 +111,26 @@ export function openPlanner(options: PlannerOptions): Planner {
   }
 
   return {
-    plan: (statements) => track(findProblem((native) => planAssuming(native, statements, { assumed, csvColumns }))),
-    describe: (statements) => track(onConnection((native) => describeAssuming(native, statements, assumed))),
+    async plan(statements) {
+      const startedAt = performance.now();
+      const plan = (): Promise<StatementProblem | undefined> =>
+        lookUp(() => findProblem((native) => planAssuming(native, statements, { assumed, csvColumns })));
+      const problem = await plan();
+      if (problem === undefined) return undefined;
+      // If a server is down, calls report that.
+      const mayHaveChanged = await servers.refreshAfter(problem.message, startedAt).catch(() => false);
+      return mayHaveChanged ? await plan() : problem;
+    },
+    describe: (statements) => lookUp(() => onConnection((native) => describeAssuming(native, statements, assumed))),
     assume(table, statements) {
       const run = statements.length > 1 ? onOwnConnection : onConnection;
-      return track(assumed.inTurn(() => run((native) => assume(native, { table, statements, assumed }))));
+      return lookUp(() => assumed.inTurn(() => run((native) => assume(native, { table, statements, assumed }))));
     },
     largeScans: ([statement, ...others]) =>
       statement === undefined || others.length > 0 || !attachesServer
         ? Promise.resolve([])
-        : track(onOwnConnection((native) => findLargeScans(native, statement))),
+        : lookUp(() => onOwnConnection((native) => findLargeScans(native, statement))),
+    parameterTypes: (sql) => lookUp(() => onConnection((native) => parameterTypesOf(native, sql))),
     parse: (sql) => track(findProblem((native) => parseStatement(native, sql))),
     inspect: (statement) => track(onConnection((native) => inspect(native, statement))),
     async close() {

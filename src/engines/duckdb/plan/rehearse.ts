@@ -5,7 +5,7 @@ import { definesAssumed } from "./assumed-tables.ts";
 import { keepsColumns } from "./describe.ts";
 import { inspect } from "./inspect.ts";
 
-const CREATES_TEMPORARY =
+export const CREATES_TEMPORARY =
   /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*create\s+(?:or\s+replace\s+)?(?:local\s+)?temp(?:orary)?\b/i;
 
 /**

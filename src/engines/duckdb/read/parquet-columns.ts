@@ -23,13 +23,15 @@ interface Conversion {
 /**
  * SQL that converts `value`, which is cheap to repeat, into what the writer stores without loss; undefined if not needed.
  * Without it, the writer turns 128-bit integers into doubles, cuts intervals to milliseconds and rejects negative
- * ones, drops the zone of a time, writes a union field without a name, rejects an infinite TIMESTAMP_S, and for a NULL
- * array of fixed size writes a file that only DuckDB can read.
+ * ones, drops the zone of a time, writes a union field without a name and rejects an infinite TIMESTAMP_S. For a NULL array of
+ * fixed size, or a scale above the precision (`numeric(2,4)` of Postgres), it writes a file that only DuckDB can read.
  */
 function convert(type: ColumnType, value: string, conversion: Conversion): string | undefined {
   switch (type.kind) {
     case "integer":
       return type.bits === 128 ? `CAST(${value} AS ${conversion.wide})` : undefined;
+    case "decimal":
+      return type.scale > type.precision ? `CAST(${value} AS DECIMAL(${type.scale},${type.scale}))` : undefined;
     case "interval":
       return durationText(value);
     case "timetz":
@@ -54,7 +56,6 @@ function convert(type: ColumnType, value: string, conversion: Conversion): strin
     case "null":
     case "boolean":
     case "float":
-    case "decimal":
     case "bignum":
     case "text":
     case "blob":

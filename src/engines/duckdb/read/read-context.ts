@@ -1,7 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Eventually } from "../../../eventually.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { EngineOptions, StopSignal, Window } from "../../engine.ts";
+import type { EngineOptions } from "../../embedded-engine.ts";
+import type { StopSignal, Window } from "../../engine.ts";
 import type { Rows } from "../../rows.ts";
 import type { StreamOptions } from "../load/streamed-rows.ts";
 import type { Session } from "../session/session.ts";
@@ -26,13 +27,13 @@ export interface ReadContext {
   readonly watch: Rows["watch"];
   /** Opens a second session if a slot is free. */
   readonly sibling: () => Eventually<Session> | undefined;
-  /** Opens the transaction and runs the leading statements, unless that is done. */
+  /** Begins the transaction and runs the leading statements, unless that is already done. */
   start(): Promise<void>;
-  /** Rolls back and opens a new transaction. */
+  /** Rolls back whatever is open, then starts again. */
   restart(): Promise<void>;
 }
 
-/** Where the total comes from: it is not wanted, it is the row count of the last statement itself, or it is known already. */
+/** Where the total comes from. `none`: not wanted. `own`: the row count of the last statement. `known`: already counted. */
 export type Total =
   | { readonly kind: "none" }
   | { readonly kind: "own" }

@@ -3,14 +3,17 @@ import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Column } from "../../../result/column.ts";
 import { type Statement, textValue } from "../../../sql/statement.ts";
-import type { FileKind, FileRows, NewFile, Read, Window } from "../../engine.ts";
+import type { FileKind, FileRows, NewFile } from "../../embedded-engine.ts";
+import type { Read, Window } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
 import { EVERYTHING } from "../load/held-rows.ts";
 import { resultColumns } from "../load/logical-type.ts";
 import type { Session } from "../session/session.ts";
+import { stageRows } from "../write/stage-rows.ts";
 import { parquetQuery, type WideInteger } from "./parquet-columns.ts";
 import type { QueryHints } from "./query-hints.ts";
 import { countRows } from "./read-context.ts";
-import { readTransactionOf, totalOf } from "./read-transaction.ts";
+import { findTotal, readTransactionOf } from "./read-transaction.ts";
 import { windowedQuery } from "./windowed-query.ts";
 
 interface CopyContext {
@@ -44,7 +47,7 @@ async function copyInto(
   const transaction = readTransactionOf(read, session);
   const { last } = transaction;
   const window = read.window ?? EVERYTHING;
-  const total = await totalOf(read, session, transaction);
+  const total = await findTotal(read, session, transaction);
   await transaction.start();
   const emptyQuery = await windowedQuery(last, NO_ROWS, { session, hints });
   const query = emptyQuery && (await windowedQuery(last, window, { session, hints }));
@@ -60,6 +63,16 @@ async function copyInto(
     case "own":
       return { rows, total: totalFromPage(rows, window) ?? (await countRows(session, last)) };
   }
+}
+
+/** Writes rows of another engine, through a temporary table. */
+export async function rowsIntoFile(rows: Rows, file: NewFile, session: Session): Promise<FileRows> {
+  await session.begin();
+  const { query } = await stageRows(session, rows);
+  const columns = resultColumns(await session.execute({ ...query, sql: `${query.sql} LIMIT 0` }));
+  const written = await session.execute(copyQuery(query, columns, { file, wide: "DECIMAL(38,0)" }));
+  await session.rollback();
+  return { rows: duckdb.rows_changed(written), total: rows.total };
 }
 
 /** The path is bound, so that the statement is the same for each call and stays prepared. */

@@ -5,13 +5,13 @@ import type { Read } from "../../engine.ts";
 import type { Session } from "../session/session.ts";
 import { countRows, type Total } from "./read-context.ts";
 
-/** The transaction of a read, with what its leading statements created in it. */
+/** The transaction of a read. All statements but the last run first, and may create temporary tables that the last one reads. */
 export interface ReadTransaction {
   /** The statement that returns the rows. */
   readonly last: Statement;
-  /** Opens it and runs the leading statements, unless that is done. */
+  /** Begins the transaction and runs the leading statements, unless that is already done. */
   start(): Promise<void>;
-  /** Rolls back and opens a new one. */
+  /** Rolls back whatever is open, then starts again. */
   restart(): Promise<void>;
 }
 
@@ -19,10 +19,10 @@ export function readTransactionOf({ statements }: Read, session: Session): ReadT
   const last = statements.at(-1);
   if (last === undefined)
     throw new RequestFailure({ kind: "query-failed", message: "The template holds no statement." });
-  let started = false;
+  let isStarted = false;
   async function start(): Promise<void> {
-    if (started) return;
-    started = true;
+    if (isStarted) return;
+    isStarted = true;
     await session.begin();
     for (const statement of statements.slice(0, -1)) await session.execute(statement);
   }
@@ -31,14 +31,14 @@ export function readTransactionOf({ statements }: Read, session: Session): ReadT
     start,
     async restart() {
       await session.rollback();
-      started = false;
+      isStarted = false;
       await start();
     },
   };
 }
 
-/** A template that pages itself has a statement of its own for the total; its rows are counted before anything else. */
-export function totalOf(read: Read, session: Session, transaction: ReadTransaction): Eventually<Total> {
+/** Where the total comes from. If a template pages itself, another statement yields all its rows: they are counted right away. */
+export function findTotal(read: Read, session: Session, transaction: ReadTransaction): Eventually<Total> {
   if (read.totalOf === undefined) return { kind: "none" };
   if (read.totalOf === read.statements) return { kind: "own" };
   const leading = read.totalOf.slice(0, -1);
@@ -56,7 +56,7 @@ async function countSeparately(
     await transaction.start();
     return { kind: "known", rows: await countRows(session, counted) };
   }
-  // Temporary tables of the leading statements would collide, and DuckDB has no savepoints: two transactions.
+  // The leading statements of both would create the same temporary tables, and DuckDB has no savepoints: use two transactions.
   await session.begin();
   for (const statement of leading) await session.execute(statement);
   const rows = await countRows(session, counted);

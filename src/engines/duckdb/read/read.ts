@@ -7,7 +7,7 @@ import type { ReadContext } from "./read-context.ts";
 import { readPage } from "./read-page.ts";
 import { readSmall } from "./read-small.ts";
 import { readStream } from "./read-stream.ts";
-import { readTransactionOf, totalOf } from "./read-transaction.ts";
+import { findTotal, readTransactionOf } from "./read-transaction.ts";
 
 /** Larger pages are streamed: DuckDB buffers all rows up to a LIMIT. */
 const MAX_HELD_PAGE_ROWS = 20_000;
@@ -28,7 +28,7 @@ export async function readRows(
   const transaction = readTransactionOf(read, session);
   const { last, start, restart } = transaction;
   const { signal, window = EVERYTHING } = read;
-  const counting = totalOf(read, session, transaction);
+  const counting = findTotal(read, session, transaction);
   const total = counting instanceof Promise ? await counting : counting;
   // Written out: an object with spread members is slow to create.
   const context: ReadContext = {

@@ -3,7 +3,7 @@ import { errorMessage } from "../../../error-message.ts";
 import { isCredentialName, messageMask, redactUrl } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import { withTimeLimit } from "../../../time-limit.ts";
-import type { RemoteOptions, TextRows } from "../../engine.ts";
+import type { RemoteOptions, TextRows } from "../../embedded-engine.ts";
 import type { RemoteFiles, RemoteListing, RemoteText } from "../../remote-files.ts";
 import { openDatabase } from "../database/open-database.ts";
 import { withoutSql } from "../messages.ts";
@@ -16,21 +16,22 @@ const MAX_BYTES = 1_048_576;
 const MAX_FILES = 10_000;
 /** Time limit of one attempt to reach a server, in seconds. DuckDB makes two. */
 const ATTEMPT_TIMEOUT_S = 5;
-/** Time limit of one file, including all attempts. */
-const READ_TIMEOUT_MS = 20_000;
+/** Time limit of one query, including all attempts. Reading a file takes two queries. */
+const QUERY_TIMEOUT_MS = 20_000;
 
-/** The extension that reads each scheme. An `init` may load others. */
+/** The extension that reads each scheme. Those for other schemes can be loaded in an `init`. */
 const SCHEMES = [
   ["httpfs", /^(?:https?|s3|s3a|s3n|gs|gcs|r2|hf):/i],
   ["azure", /^(?:az|azure|abfss?):/i],
 ] as const;
-const UNKNOWN_SCHEME = "no file system for it; use https, s3, gs, r2, az, abfss or hf";
+const UNKNOWN_SCHEME = "its scheme is not supported; use https, s3, gs, r2, az, abfss or hf";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Reads files through DuckDB's file systems, in a database of its own: a project is read before the database of the service
- * is open. Only the secrets of the connections are needed. Rejects with an EngineOpenError.
+ * Reads files through DuckDB's file systems, in a separate database, because a project is read before the database of the
+ * service is open. From each `init`, it runs only what access to files may depend on (`secretStatements`). Rejects with an
+ * EngineOpenError.
  */
 export async function openRemoteFiles({ settings, connections, linkFiles }: RemoteOptions): Promise<RemoteFiles> {
   const { database, settings: session } = await openDatabase(undefined, remoteSettings(settings), { linkFiles });
@@ -41,11 +42,12 @@ export async function openRemoteFiles({ settings, connections, linkFiles }: Remo
   const extensions = new Map<string, Promise<void>>();
   /** Servers that did not respond, and why. */
   const unresponsive = new Map<string, string>();
+  /** Messages about secrets that could not be created. */
   const failedSecrets: string[] = [];
   let secrets: Promise<void> | undefined;
   let running = 0;
 
-  /** Runs work on a connection of its own. Work that takes too long is abandoned: DuckDB may be waiting for a server. */
+  /** Runs work on a new connection. Work that takes too long is abandoned, because DuckDB may be waiting for a server. */
   async function run<T>(work: (connection: duckdb.Connection) => Promise<T>): Promise<T> {
     const connection = await duckdb.connect(database);
     running++;
@@ -53,9 +55,9 @@ export async function openRemoteFiles({ settings, connections, linkFiles }: Remo
       running--;
       duckdb.disconnect_sync(connection);
     });
-    return await withTimeLimit(done, READ_TIMEOUT_MS, () => {
+    return await withTimeLimit(done, QUERY_TIMEOUT_MS, () => {
       duckdb.interrupt(connection);
-      throw new Error(`timeout: no response within ${READ_TIMEOUT_MS / 1000} s`);
+      throw new Error(`timeout: no response within ${QUERY_TIMEOUT_MS / 1000} s`);
     });
   }
 
@@ -64,7 +66,7 @@ export async function openRemoteFiles({ settings, connections, linkFiles }: Remo
       for (const sql of [`INSTALL ${extension}`, `LOAD ${extension}`]) await duckdb.query(connection, sql);
       if (extension !== "httpfs") return;
       for (const setting of [`http_timeout = ${ATTEMPT_TIMEOUT_S}`, "http_retries = 1"]) {
-        // A project may have locked its settings. Then only the time limit of the read applies.
+        // A project may have locked its settings. Then only QUERY_TIMEOUT_MS applies.
         await duckdb.query(connection, `SET GLOBAL ${setting}`).catch(() => {});
       }
     }).catch((error: unknown) => {
@@ -90,7 +92,7 @@ export async function openRemoteFiles({ settings, connections, linkFiles }: Remo
     );
   }
 
-  /** Runs one query about an address. */
+  /** Runs a query that accesses an address, after loading the extension and the secrets for it. Binds `value` to `$1`. */
   async function query(address: string, sql: string, value = address): Promise<TextRows> {
     const extension = extensionOf(address);
     if (extension !== undefined) {
@@ -104,7 +106,7 @@ export async function openRemoteFiles({ settings, connections, linkFiles }: Remo
       await session.apply(connection, 0);
       const statement: Statement = { sql, values: [{ type: "VARCHAR", value }] };
       return await inspect(connection, statement).catch(async (error: unknown) => {
-        // DuckDB loses the status of a rejected request for a part of a file. A request for the whole file shows it.
+        // If a request for part of a file is rejected, DuckDB reports no status. A request for the whole file shows it.
         if (!/\(HTTP 0\b/.test(errorMessage(error))) throw error;
         await duckdb.query(connection, "SET force_download = true");
         return await inspect(connection, statement);
@@ -112,12 +114,13 @@ export async function openRemoteFiles({ settings, connections, linkFiles }: Remo
     });
   }
 
-  /** `absent` for a file or folder that does not exist. */
+  /** The result for a failed query: `absent` if the file or folder does not exist. */
   function failureOf(error: unknown, address: string): Exclude<RemoteText, { kind: "text" }> {
     if (error instanceof ExtensionError) return unreadable(error.message);
     const message = withoutSql(errorMessage(error));
     if (statusOf(message) === 404) return { kind: "absent" };
-    const masked = messageMask([...credentialsIn(address)])(mask(message.replaceAll(address, redactUrl(address))));
+    const maskAddress = messageMask(possibleCredentials(address));
+    const masked = maskAddress(mask(message.replaceAll(address, redactUrl(address))));
     const { reason, isUnresponsive } = remoteProblem(masked, failedSecrets);
     if (isUnresponsive) unresponsive.set(serverOf(address), reason);
     return unreadable(reason);
@@ -158,7 +161,7 @@ export async function openRemoteFiles({ settings, connections, linkFiles }: Remo
     read: (address) => attempt(address, () => readText(address)),
     list: (folder) => attempt(folder, () => listFiles(folder)),
     close() {
-      // A query that waits for a server cannot be interrupted; closing does not wait for it.
+      // A query that waits for a server cannot be interrupted. Then the database stays open, because closing it would wait too.
       if (running === 0) duckdb.close_sync(database);
     },
   };
@@ -188,8 +191,8 @@ function serverOf(address: string): string {
   return /^[^/]*\/\/[^/?#]*/.exec(address)?.[0] ?? "";
 }
 
-/** The parts of an address that may be credentials. */
-function credentialsIn(address: string): readonly string[] {
+/** The parts of an address that may be credentials: user, password, and everything in its query. */
+function possibleCredentials(address: string): readonly string[] {
   const [, user = ""] = /^[^/]*\/\/([^/?#]*)@/.exec(address) ?? [];
   const [, query = ""] = /\?(.*)$/s.exec(address) ?? [];
   const values = query.split("&").map((part) => part.slice(part.indexOf("=") + 1));

@@ -1,8 +1,8 @@
 import { tokensOf } from "../../../sql/statement-words.ts";
 import { splitStatements } from "../../../sql/whole-tokens.ts";
-import type { ConnectionDefinition } from "../../engine.ts";
+import type { ConnectionDefinition } from "../../embedded-engine.ts";
+import type { SlotQuery } from "../../queue/queue-groups.ts";
 import { duckdbDialect } from "../dialect.ts";
-import type { SlotQuery } from "../session/queue-groups.ts";
 
 /** Extensions that reach no other machine, or, like httpfs, only if the SQL contains a URL. */
 const LOCAL_EXTENSIONS: ReadonlySet<string> = new Set(

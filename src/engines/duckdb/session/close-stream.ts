@@ -1,5 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
-import { INTERRUPT_INTERVAL_MS } from "./cancellation.ts";
+import { INTERRUPT_INTERVAL_MS } from "./interrupt.ts";
 
 /**
  * Ends a streamed result before its last row. Otherwise it would keep the database open until garbage collection, even after the

@@ -24,6 +24,8 @@ export interface ConnectionPool {
    * does not notice when a view or macro is replaced.
    */
   invalidateStatements(names?: readonly string[]): void;
+  /** Drops the prepared statements of the idle connections at once. */
+  dropIdleStatements(): void;
   /** Waits for all connections to come back and closes them. */
   close(): Promise<void>;
 }
@@ -157,6 +159,9 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
     invalidateStatements(names = undefined) {
       generation++;
       invalidated = [...invalidated.slice(-MAX_INVALIDATIONS), names ?? "all"];
+    },
+    dropIdleStatements() {
+      for (const { statements } of idle) statements.clear();
     },
     async close() {
       await new Promise<void>((resolve) => {

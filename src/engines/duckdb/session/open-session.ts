@@ -2,16 +2,17 @@ import duckdb from "@duckdb/node-bindings";
 import type { Eventually } from "../../../eventually.ts";
 import type { Column } from "../../../result/column.ts";
 import type { Statement } from "../../../sql/statement.ts";
+import type { SlotRequest } from "../../queue/queue-groups.ts";
+import type { Slots } from "../../queue/slots.ts";
 import { resultColumns } from "../load/logical-type.ts";
 import { isDurable, isOutOfMemory } from "../messages.ts";
+import { appendRows } from "../write/append-rows.ts";
 import { bindValues, hasLongValues } from "./bind-values.ts";
-import { interruptible, interruptOnCancel } from "./cancellation.ts";
 import { closeStream, hasRows } from "./close-stream.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
+import { interruptible, interruptOnCancel } from "./interrupt.ts";
 import { factsOf, openPreparer } from "./prepare.ts";
-import type { SlotRequest } from "./queue-groups.ts";
 import type { Session } from "./session.ts";
-import type { Slots } from "./slots.ts";
 import { openTransaction, type TransactionOptions } from "./transaction.ts";
 
 const MAX_PLANS = 3;
@@ -247,6 +248,7 @@ function sessionOver(connection: PooledConnection, options: SessionOptions): Ses
       }
       return ending;
     },
+    append: (table, rows) => appendRows(native, table, rows),
     hasEnded: () => hasEnded,
     lastStatement: () => last,
   };

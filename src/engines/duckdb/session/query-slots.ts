@@ -1,6 +1,6 @@
-import type { EngineOptions } from "../../engine.ts";
+import type { EngineOptions } from "../../embedded-engine.ts";
+import { openSlots, type Slots } from "../../queue/slots.ts";
 import { remoteConnections, remoteQueries } from "../remote/remote-queries.ts";
-import { openSlots, type Slots } from "./slots.ts";
 
 /** The slots for the queries of the endpoints and of Eider itself. */
 export function openQuerySlots(options: EngineOptions): Slots {

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { cancellationOf } from "./cancellation.ts";
+import { cancellationOf } from "../../queue/cancellation.ts";
 import { type LockUse, openReadWriteLock } from "./read-write-lock.ts";
 
 function lockWith({ patienceMs = 60_000, maxWaiting = 10 } = {}) {

@@ -1,6 +1,6 @@
 import type { Eventually } from "../../../eventually.ts";
 import { RequestFailure } from "../../../failure.ts";
-import type { Cancellation } from "./cancellation.ts";
+import type { Cancellation } from "../../queue/cancellation.ts";
 
 /** Many readers or one writer at a time, in order of arrival, except that readers pass a writer that has waited for `patienceMs`. */
 export interface ReadWriteLock {

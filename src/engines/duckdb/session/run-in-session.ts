@@ -1,11 +1,12 @@
 import type { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
 import type { Read, StopSignal } from "../../engine.ts";
+import type { Cancellation } from "../../queue/cancellation.ts";
 import type { DuckDbConnections } from "../database/open-connections.ts";
 import type { ReplacedFiles } from "../database/replaced-files.ts";
+import type { ServerCatalogs } from "../database/server-catalogs.ts";
 import type { SqliteFiles, SqliteTurn } from "../database/sqlite-files.ts";
 import { failureOf } from "../messages.ts";
-import type { Cancellation } from "./cancellation.ts";
 import { openSession, type SessionOptions } from "./open-session.ts";
 import type { LockUse } from "./read-write-lock.ts";
 import type { Session } from "./session.ts";
@@ -25,7 +26,10 @@ export interface WorkContext {
 type Work<T> = (session: Session, context: WorkContext) => Promise<T>;
 
 export interface SessionRunner {
-  /** Like `inSessionOnce`, for work that can be repeated: repeats it if a file was replaced or locked while it ran. */
+  /**
+   * Like `inSessionOnce`, for work that can be repeated: repeats it if a file was replaced or locked while it ran, or if the
+   * tables of a database server have changed.
+   */
   inSession<T>(job: Job, use: LockUse, work: Work<T>): Promise<T>;
   /** Opens the connections, waits for a slot and runs the work. If that fails, ends the session. */
   inSessionOnce<T>(job: Job, use: LockUse, work: Work<T>): Promise<T>;
@@ -33,6 +37,7 @@ export interface SessionRunner {
 
 export interface SessionRunnerOptions extends Pick<SessionOptions, "pool" | "slots" | "onCheckpointFailed"> {
   readonly connections: DuckDbConnections;
+  readonly servers: ServerCatalogs;
   readonly sqlite: SqliteFiles;
   readonly files: ReplacedFiles;
   readonly mask: Mask;
@@ -40,27 +45,35 @@ export interface SessionRunnerOptions extends Pick<SessionOptions, "pool" | "slo
 }
 
 export function sessionRunner(options: SessionRunnerOptions): SessionRunner {
-  const { connections, sqlite, files, mask, pool, slots, openCancellation, onCheckpointFailed } = options;
+  const { connections, servers, sqlite, files, mask, pool, slots, openCancellation, onCheckpointFailed } = options;
 
-  async function inSessionOnce<T>(job: Job, use: LockUse, work: Work<T>): Promise<T> {
+  async function runInSession<T>(job: Job, use: LockUse, work: Work<T>): Promise<T> {
     const { connections: names, signal, onStart } = job;
     const definitions = connections.definitionsOf(names);
     let session: Session | undefined;
+    let leaveServers: (() => void) | undefined;
     let sqliteTurn: SqliteTurn | undefined;
     const toFailure = (error: unknown): RequestFailure =>
       failureOf(error, { connections: definitions, mask, statement: session?.lastStatement() });
+    const leaveAll = (): void => {
+      sqliteTurn?.leave();
+      leaveServers?.();
+    };
     const cancellation = openCancellation(signal);
     try {
       // Each is awaited only if it has to be: promises take a large part of a short query's time.
       const opening = connections.openAll(names, cancellation);
       if (opening !== undefined) await opening;
+      // Before the turns on SQLite files: a refresh waits for those that have one, and holds back those that come later.
+      const leaving = servers.enter(cancellation);
+      leaveServers = leaving instanceof Promise ? await leaving : leaving;
       const waiting = sqlite.enter(job, use, cancellation);
       if (waiting !== undefined) sqliteTurn = await waiting;
       const request = slots.request(job);
       const entering = slots.enter(request, cancellation);
       if (entering !== undefined) await entering;
       onStart?.();
-      const { plansInTransaction, recoverFrom, leave: onReleased } = sqliteTurn ?? {};
+      const { plansInTransaction, recoverFrom } = sqliteTurn ?? {};
       const opened = openSession({
         pool,
         slots,
@@ -69,13 +82,13 @@ export function sessionRunner(options: SessionRunnerOptions): SessionRunner {
         onCheckpointFailed,
         plansInTransaction,
         recoverFrom,
-        onReleased,
+        onReleased: sqliteTurn === undefined ? leaveServers : leaveAll,
       });
       session = opened instanceof Promise ? await opened : opened;
       return await work(session, { toFailure, sqliteTurn });
     } catch (error) {
       await session?.end();
-      sqliteTurn?.leave();
+      leaveAll();
       cancellation.end();
       throw toFailure(error);
     }
@@ -83,7 +96,9 @@ export function sessionRunner(options: SessionRunnerOptions): SessionRunner {
 
   return {
     inSession: (job, use, work) =>
-      sqlite.retryIfLocked(() => files.retryIfReplaced(() => inSessionOnce(job, use, work))),
-    inSessionOnce,
+      servers.retryIfChanged(() =>
+        sqlite.retryIfLocked(() => files.retryIfReplaced(() => runInSession(job, use, work))),
+      ),
+    inSessionOnce: (job, use, work) => servers.refreshIfChanged(() => runInSession(job, use, work)),
   };
 }

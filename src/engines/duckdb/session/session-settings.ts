@@ -8,7 +8,7 @@ import { extractStatements } from "./extract-statements.ts";
 export interface SessionSettings {
   /** Adds a setting of the project itself, which also applies while an `init` runs. */
   addProjectSetting(sql: string): void;
-  /** Adds the statement at `index` in `sql`. */
+  /** Adds the statement at `index` in `sql`, unless it applies to the whole database. */
   add(sql: string, index: number): void;
   count(): number;
   /** The SQL strings that were added. */
@@ -37,13 +37,23 @@ export function mayLoseOrder(statements: readonly string[]): boolean {
   return statements.some((sql) => /preserve_insertion_order/i.test(sql));
 }
 
-const ASSIGNMENT = /^(\s*SET)(?:\s+GLOBAL)?(\s+"?)(\w+)/i;
+/** `SET`, perhaps after comments. */
+const SET = /(?:\s|--.*\n|\/\*[\s\S]*?\*\/)*SET/.source;
+const ASSIGNMENT = new RegExp(`^(${SET})(?:\\s+GLOBAL)?(\\s+"?)(\\w+)`, "i");
+const GLOBAL_ASSIGNMENT = new RegExp(`^${SET}\\s+GLOBAL\\b`, "i");
 
-/** Limits a `SET` in an `init` to the session if it changes what SQL means: without a scope, it applies to the whole database. */
-export function forSession(sql: string): string {
-  return sql.replace(ASSIGNMENT, (all, set: string, before: string, name: string) =>
-    changesMeaning(name) ? `${set} SESSION${before}${name}` : all,
-  );
+/** Settings of the extensions that attach databases. To set one discards the catalogs, which queries may be using. */
+const OF_ATTACHED_DATABASES = /^(?:pg|mysql|sqlite)_/i;
+
+/**
+ * Gives a `SET` in an `init` its scope: the session if it changes what SQL means, as it otherwise applies to the whole database;
+ * the whole database if it is of an extension that attaches databases, as all sessions share their catalogs.
+ */
+export function withScope(sql: string): string {
+  return sql.replace(ASSIGNMENT, (all, set: string, before: string, name: string) => {
+    if (changesMeaning(name)) return `${set} SESSION${before}${name}`;
+    return OF_ATTACHED_DATABASES.test(name) ? `${set} GLOBAL${before}${name}` : all;
+  });
 }
 
 export function sessionSettings(): SessionSettings {
@@ -55,7 +65,8 @@ export function sessionSettings(): SessionSettings {
       projectSettings.push(sql);
     },
     add(sql, index) {
-      settings.push({ sql, index });
+      // A global setting holds for every connection. To repeat one of MySQL's extension crashes it if another query is being planned.
+      if (!GLOBAL_ASSIGNMENT.test(sql)) settings.push({ sql, index });
     },
     count: () => settings.length,
     statements: () => settings.map(({ sql }) => sql),

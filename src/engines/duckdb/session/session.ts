@@ -2,7 +2,8 @@ import type duckdb from "@duckdb/node-bindings";
 import type { Eventually } from "../../../eventually.ts";
 import type { Column } from "../../../result/column.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { Cancellation } from "./cancellation.ts";
+import type { Cancellation } from "../../queue/cancellation.ts";
+import type { Rows } from "../../rows.ts";
 
 /** A running read or write: its own connection, a slot while native code runs, and a cancellation. */
 export interface Session {
@@ -27,6 +28,8 @@ export interface Session {
    * prepared statement, and the same array is returned each time.
    */
   columnsOf(result: duckdb.Result, hasOwnTables: boolean): readonly Column[];
+  /** Appends rows to a temporary table of the current transaction, and closes them. */
+  append(table: string, rows: Rows): Promise<void>;
   /** Runs until the first rows are available. */
   stream(statement: Statement): Promise<duckdb.Result>;
   fetch(result: duckdb.Result): Promise<duckdb.DataChunk | undefined>;

@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
+import type { Cancellation } from "../../queue/cancellation.ts";
 import { isDurable } from "../messages.ts";
-import type { Cancellation } from "./cancellation.ts";
 import type { PooledConnection } from "./connection-pool.ts";
 import { CHANGES_NAMES, LEAVES_NOTHING, MAKES_TEMPORARY } from "./statement-kinds.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { failureOf, readOf, statement, type TestEngine, testEngine } from "../../../../test/suites/duckdb-engine.ts";
 import { RequestFailure } from "../../../failure.ts";
-import type { Change, TextRows } from "../../engine.ts";
+import type { Change, TextRows } from "../../embedded-engine.ts";
 
 const never = (): AbortSignal => new AbortController().signal;
 const timeout = new RequestFailure({ kind: "query-timeout", limitMs: 1 });

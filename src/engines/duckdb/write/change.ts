@@ -1,9 +1,10 @@
 import duckdb from "@duckdb/node-bindings";
 import type { RequestFailure } from "../../../failure.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { Change, TextRows } from "../../engine.ts";
+import type { Change, StageRows, TextRows } from "../../embedded-engine.ts";
 import { isConflict } from "../messages.ts";
 import { textRows } from "../plan/inspect.ts";
+import { stageRows } from "./stage-rows.ts";
 import { commitAndInvalidate, type WriteContext } from "./write.ts";
 
 export interface ChangeContext extends WriteContext {
@@ -19,7 +20,7 @@ export interface ChangeContext extends WriteContext {
  */
 export async function runChange<T>(
   { touches }: Change,
-  work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>,
+  work: (run: (statement: Statement) => Promise<TextRows>, stage: StageRows) => Promise<T>,
   context: ChangeContext,
 ): Promise<() => T> {
   const { session, serializer, failureOf, invalidateNames, setup } = context;
@@ -39,7 +40,7 @@ export async function runChange<T>(
       }
     }
     await session.begin();
-    const [done] = await Promise.allSettled([work(run)]);
+    const [done] = await Promise.allSettled([work(run, (rows) => stageRows(session, rows))]);
     if (conflict !== undefined) throw conflict;
     if (done.status === "rejected") return done;
     // A change that touches no table has only read: it invalidates nothing.

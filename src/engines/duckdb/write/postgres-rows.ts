@@ -1,5 +1,6 @@
 import { copiesIntoTable, verbOf } from "../../../sql/classify.ts";
-import { type Token, tokensOf, topLevelWords } from "../../../sql/statement-words.ts";
+import { tokensOf, topLevelWords } from "../../../sql/statement-words.ts";
+import type { Token } from "../../../sql/token.ts";
 import { duckdbDialect } from "../dialect.ts";
 
 /** One of the statements in the SQL of a call. */

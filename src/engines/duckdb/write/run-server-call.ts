@@ -2,7 +2,8 @@ import type duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import { type Statement, statement, textValue } from "../../../sql/statement.ts";
-import type { StatementProblem, TextRows } from "../../engine.ts";
+import type { TextRows } from "../../embedded-engine.ts";
+import type { StatementProblem } from "../../engine.ts";
 import { textRows } from "../plan/inspect.ts";
 import type { Session } from "../session/session.ts";
 import { KEEP_ROW_COUNT, KEPT_ROW_COUNT as MYSQL_ROW_COUNT } from "./mysql-rows.ts";
@@ -50,7 +51,7 @@ function uncountable(message: string): RequestFailure {
   return new RequestFailure({ kind: "query-failed", message });
 }
 
-/** See `Engine.countProblem`. */
+/** Why the rows that these statements change cannot be counted. */
 export async function findCountProblem(
   statements: readonly Statement[],
   inspect: (statement: Statement) => Promise<TextRows>,

@@ -1,4 +1,5 @@
-import { calledFunctions, executedPart, type Token, tokensOf } from "../../../sql/statement-words.ts";
+import { calledFunctions, executedPart, tokensOf } from "../../../sql/statement-words.ts";
+import type { Token } from "../../../sql/token.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { mysqlProblem } from "./mysql-rows.ts";
 import { postgresProblem } from "./postgres-rows.ts";

@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { quoteIdentifier } from "../../../sql/quote.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { TextRows } from "../../engine.ts";
+import type { TextRows } from "../../embedded-engine.ts";
 import type { WriteOnce, WriteProgress } from "../../write-once.ts";
 import { inspect, textRows } from "../plan/inspect.ts";
 import type { Session } from "../session/session.ts";

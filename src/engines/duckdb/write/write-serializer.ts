@@ -1,6 +1,6 @@
 import { RequestFailure } from "../../../failure.ts";
+import { waitUnlessCancelled } from "../../queue/cancellation.ts";
 import { isConflict } from "../messages.ts";
-import { waitUnlessCancelled } from "../session/cancellation.ts";
 import type { Session } from "../session/session.ts";
 
 /**
