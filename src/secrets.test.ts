@@ -4,9 +4,12 @@ import { credentialsIn, isCredentialName, maskOf, messageMask } from "./secrets.
 test.each([
   ["host=db password=hunter2 port=1", [], "host=db password=*** port=1"],
   ["host=db password='a b' port=1", [], "host=db password=*** port=1"],
+  ["host=db password='it\\'s a \\\\' port=1", [], "host=db password=*** port=1"],
+  ["password='it\\'s a \\\\' port=1", ["host=db password='it\\'s a \\\\'"], "password=*** port=1"],
   ["postgres://me:hunter2@db/x", [], "postgres://me:***@db/x"],
   ["postgres://me:p@ss/word@db/x", [], "postgres://me:***@db/x"],
   ["SET s3_secret_access_key = 'abc'", [], "SET s3_secret_access_key = ***"],
+  ["SET s3_secret_access_key = 'abc\\'", [], "SET s3_secret_access_key = ***"],
   [
     "CREATE SECRET x (TYPE s3, KEY_ID 'AK', SECRET 'a''b', REGION 'eu')",
     [],
@@ -38,6 +41,7 @@ test("statements of ours keep what only looks like a credential", () => {
 test.each([
   ["ATTACH 'postgres://me:hunter2@db/x' AS pg", ["hunter2"]],
   ["ATTACH 'host=db password=hunter2' AS pg", ["hunter2"]],
+  ["host=db password='it\\'s a \\\\' port=1", ["it\\", "it's a \\"]],
   ["CREATE SECRET (TYPE http, BEARER_TOKEN 'abc''d', EXTRA_HTTP_HEADERS MAP {'X-Api-Key': 'k1'})", ["abc'd", "k1"]],
   ["'http://host:80/a' 'redis://:pw1@h' 'https://u:a%40b@h/x@y'", ["pw1", "a%40b@h/x"]],
   ["SELECT 1", []],
@@ -57,6 +61,7 @@ test.each([
   "a://".repeat(100_000),
   "a://:".repeat(100_000),
   `password="${"\\".repeat(300_000)}`,
+  `password='${"\\'".repeat(300_000)}`,
 ])(
   "a hostile message takes its time, not more",
   (message) => {

@@ -12,10 +12,12 @@ const CREDENTIAL_NAME = new RegExp(NAMES, "i");
  * The name and the value of a credential in connection strings, SQL and JSON: `password=x`, `SECRET 'x'`, `"token": "x"`.
  * Repetitions between the two are bounded, so that matching takes linear time.
  */
-const CREDENTIAL = new RegExp(
-  `((?:${NAMES})[\\w-]{0,40}["']?(?:\\s{0,20}(?:=>|:=|[=:])\\s{0,20}|\\s{1,20}(?=')))('(?:[^']|'')*'|"(?:[^"\\\\]|\\\\.)*"|[^\\s,;)}'"]+)`,
-  "gi",
-);
+const credential = (value: string): RegExp =>
+  new RegExp(`((?:${NAMES})[\\w-]{0,40}["']?(?:\\s{0,20}(?:=>|:=|[=:])\\s{0,20}|\\s{1,20}(?=')))(${value})`, "gi");
+const SQL_STRING = "'(?:[^']|'')*'";
+const CREDENTIAL = credential(`${SQL_STRING}|"(?:[^"\\\\]|\\\\.)*"|[^\\s,;)}'"]+`);
+/** libpq reads a backslash as an escape: `password='it\'s'`. */
+const QUOTED_CREDENTIAL = credential(`'(?:[^'\\\\]|\\\\.|'')*'|${SQL_STRING}`);
 const BEARER = /\b((?:Bearer|Basic)\s{1,20})([\w.~+/=-]{4,})/gi;
 const URL_LIKE = /\w:\/\/[^\s'"]+/g;
 
@@ -26,10 +28,11 @@ export function isCredentialName(name: string): boolean {
 
 /** The credentials in SQL, a connection string or a URL. */
 export function credentialsIn(text: string): readonly string[] {
-  const named = [CREDENTIAL, BEARER].flatMap((pattern) =>
-    [...text.matchAll(pattern)].map(([, , value = ""]) => unquote(value)),
-  );
-  return [...named, ...[...text.matchAll(URL_LIKE)].flatMap(([url]) => passwordIn(url) ?? [])];
+  const valuesOf = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, , value = ""]) => value);
+  const named = [CREDENTIAL, BEARER].flatMap(valuesOf).map(unquote);
+  const escaped = valuesOf(QUOTED_CREDENTIAL).map((value) => unquote(value.replace(/\\(.)/gs, "$1")));
+  const inUrls = [...text.matchAll(URL_LIKE)].flatMap(([url]) => passwordIn(url) ?? []);
+  return [...new Set([...named, ...escaped, ...inUrls])];
 }
 
 /** Replaces every secret in a text by `***`, even if it is quoted, escaped or encoded. */
@@ -53,7 +56,11 @@ export function maskOf(secrets: readonly string[]): Mask {
 export function messageMask(secrets: readonly string[]): Mask {
   const known = maskOf(secrets);
   return (message) =>
-    known(message).replace(BEARER, `$1${MASK}`).replace(CREDENTIAL, `$1${MASK}`).replace(URL_LIKE, maskPassword);
+    // Quoted ones first, as a whole: `known` may mask only some words of them.
+    known(message.replace(QUOTED_CREDENTIAL, `$1${MASK}`))
+      .replace(BEARER, `$1${MASK}`)
+      .replace(CREDENTIAL, `$1${MASK}`)
+      .replace(URL_LIKE, maskPassword);
 }
 
 /** The password in a URL: `hunter2` in `postgres://me:hunter2@db/x`. It may contain characters that should have been encoded. */
