@@ -15,7 +15,7 @@ const LONG = [
   ),
   "src/cache/{leader,lake-store,lake-upkeep,ducklake,store-settings}.slow.test.ts",
   "src/{rate-limit/redis-counter,auth/secret-users}.slow.test.ts",
-  "test/behaviour/{idempotency-stores,constraint-stores,database-servers,sqlite-files,s3-templates,secret-users,attached-writes,extension-folders,extensions-command,source-pages,source-types}.test.ts",
+  "test/behaviour/{idempotency-stores,constraint-stores,database-servers,sqlite-files,s3-templates,secret-users,attached-writes,extension-folders,extensions-command,source-pages,source-pushdown,source-types}.test.ts",
   "test/process/{cache-kill,ducklake,rate-limit-redis,mysql-query}.test.ts",
 ];
 
