@@ -15,7 +15,7 @@ const LONG = [
   ),
   "src/cache/{leader,lake-store,lake-upkeep,ducklake,store-settings}.slow.test.ts",
   "src/{rate-limit/redis-counter,auth/secret-users}.slow.test.ts",
-  "test/behaviour/{idempotency-stores,constraint-stores,database-servers,server-catalogs,server-rows-affected,sqlite-files,s3-templates,secret-users,attached-writes,postgres-engine,postgres-formats,postgres-writes,postgres-caches,engines,extension-folders,extensions-command,source-pages,source-types,test-command-servers}.test.ts",
+  "test/behaviour/{idempotency-stores,constraint-stores,database-servers,server-catalogs,server-rows-affected,sqlite-files,s3-templates,secret-users,attached-writes,postgres-engine,postgres-formats,postgres-writes,postgres-caches,engines,extension-folders,extensions-command,source-pages,source-pushdown,source-types,test-command-servers}.test.ts",
   "test/process/{cache-kill,ducklake,rate-limit-redis,mysql-query}.test.ts",
 ];
 

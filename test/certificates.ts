@@ -11,6 +11,8 @@ export interface MadeCertificate {
 export interface CertificateOptions {
   /** The common name. Every certificate is also valid for localhost and 127.0.0.1. */
   readonly name: string;
+  /** Further hosts for which it is valid. */
+  readonly hosts?: readonly string[];
   /** The certificate that signs this one. If undefined, it is self-signed. */
   readonly issuer?: MadeCertificate;
   readonly key?: { readonly type: "ec" } | { readonly type: "rsa"; readonly bits: number };
@@ -20,7 +22,12 @@ const CONSTRUCTED = { sequence: 0x30, set: 0x31 } as const;
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 
 /** Creates an X.509 certificate of version 3 that is valid for a year, starting yesterday. */
-export function makeCertificate({ name, issuer, key = { type: "ec" } }: CertificateOptions): MadeCertificate {
+export function makeCertificate({
+  name,
+  hosts = [],
+  issuer,
+  key = { type: "ec" },
+}: CertificateOptions): MadeCertificate {
   const { publicKey, privateKey } =
     key.type === "ec"
       ? generateKeyPairSync("ec", { namedCurve: "P-256" })
@@ -36,7 +43,7 @@ export function makeCertificate({ name, issuer, key = { type: "ec" } }: Certific
     sequence(timeOf(start), timeOf(start + YEAR_MS)),
     nameOf(name),
     publicKey.export({ type: "spki", format: "der" }),
-    der(0xa3, sequence(basicConstraints(), alternativeNames())),
+    der(0xa3, sequence(basicConstraints(), alternativeNames(hosts))),
   );
   const signature = der(0x03, Buffer.concat([Buffer.of(0), sign("sha256", body, signer)]));
   return {
@@ -82,9 +89,10 @@ function basicConstraints(): Buffer {
   return sequence(identifier("551d13"), der(0x01, Buffer.of(0xff)), der(0x04, isAuthority));
 }
 
-/** Alternative names: localhost and 127.0.0.1. */
-function alternativeNames(): Buffer {
-  const names = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.of(127, 0, 0, 1)));
+/** Alternative names: localhost, 127.0.0.1 and these hosts. */
+function alternativeNames(hosts: readonly string[]): Buffer {
+  const hostNames = ["localhost", ...hosts].map((host) => der(0x82, Buffer.from(host)));
+  const names = sequence(...hostNames, der(0x87, Buffer.of(127, 0, 0, 1)));
   return sequence(identifier("551d11"), der(0x04, names));
 }
 

@@ -31,6 +31,8 @@ export interface TestPostgres extends AsyncDisposable {
   createDatabase(): Promise<string>;
   /** Runs SQL in a database and returns the output of `psql`, one line per row. */
   sql(database: string, text: string): Promise<string>;
+  /** What it has printed since it was started. With `log_statement = all`, that includes each statement. */
+  log(): string;
   /** Ends it like a crash. */
   kill(): Promise<void>;
   /** Stops all its processes: it accepts connections, but does not respond. */
@@ -62,6 +64,7 @@ async function startPostgres(): Promise<TestPostgres> {
   const folder = await mkdtemp(join(tmpdir(), "eider-postgres-"));
   const port = await freePort();
   let running: ChildProcess | undefined;
+  let output = "";
   let databases = 0;
 
   async function restart(): Promise<void> {
@@ -80,7 +83,7 @@ async function startPostgres(): Promise<TestPostgres> {
       stdio: ["ignore", "pipe", "pipe"],
     });
     running = child;
-    let output = "";
+    output = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
     await until("Postgres to be ready", () => {
       if (child.exitCode !== null) throw new Error(`postgres ended: ${output}`);
@@ -130,6 +133,7 @@ async function startPostgres(): Promise<TestPostgres> {
     },
     sql: (database, text) =>
       runClient("psql", ["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", text, databaseIn(database)]),
+    log: () => output,
     kill: () => stop("SIGQUIT"),
     freeze: () => signalAll("SIGSTOP"),
     thaw: () => signalAll("SIGCONT"),

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,12 +11,15 @@ export interface WebFiles extends AsyncDisposable {
   readonly files: Map<string, WebFile>;
   /** The method, path and query of each request. */
   readonly requests: readonly string[];
+  /** How many bytes of files it has sent. */
+  bytesSent(): number;
 }
 
 /** A web server with files that can be changed. */
 export async function startWebFiles(files: Readonly<Record<string, WebFile>> = {}): Promise<WebFiles> {
   const known = new Map(Object.entries(files));
   const requests: string[] = [];
+  let sent = 0;
   const server = createServer((request, response) => {
     const { method, url = "" } = request;
     requests.push(`${method} ${url}`);
@@ -29,9 +33,12 @@ export async function startWebFiles(files: Readonly<Record<string, WebFile>> = {
     response.writeHead(from === undefined ? 200 : 206, {
       "content-length": part.length,
       "accept-ranges": "bytes",
+      etag: `"${createHash("sha1").update(content).digest("hex")}"`,
       ...range,
     });
-    return response.end(method === "HEAD" ? undefined : part);
+    if (method === "HEAD") return response.end();
+    sent += part.length;
+    return response.end(part);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -39,6 +46,7 @@ export async function startWebFiles(files: Readonly<Record<string, WebFile>> = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     files: known,
     requests,
+    bytesSent: () => sent,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

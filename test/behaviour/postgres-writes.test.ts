@@ -144,10 +144,7 @@ describe("writes", () => {
       ...route("POST /a", "DELETE FROM items; COMMIT", WRITE),
       ...route("POST /b", "VACUUM items", WRITE),
     });
-    expect(problems.sort()).toEqual([
-      expect.stringContaining("COMMIT"),
-      expect.stringContaining("VACUUM cannot run"),
-    ]);
+    expect(problems.sort()).toEqual([expect.stringContaining("COMMIT"), expect.stringContaining("VACUUM cannot run")]);
   });
 });
 

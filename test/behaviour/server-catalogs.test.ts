@@ -163,8 +163,14 @@ describe.each(servers)("%s", (type, missing) => {
       expect(await json(program, "/fresh")).toEqual([{ id: 3 }]);
       expect(JSON.stringify(await json(program, "/docs"))).toContain('"extra":{');
       await source.sql("ALTER TABLE t DROP COLUMN extra");
-      program.signal("SIGHUP");
-      await until("the problem", () => /^extra\.sql:1:8: .*extra/m.exec(program.stderr()));
+      // On a busy machine, a reload may find a query running: then it says so, and must be repeated.
+      let asked = -1;
+      await until("the problem", () => {
+        const postponed = program.stderr().split("reload again later").length;
+        if (asked !== postponed) program.signal("SIGHUP");
+        asked = postponed;
+        return /^extra\.sql:1:8: .*extra/m.exec(program.stderr());
+      });
       await until("the refusal", () => /reload failed/.exec(program.stderr()));
     },
   );

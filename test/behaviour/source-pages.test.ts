@@ -1,76 +1,54 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DuckDBInstance } from "@duckdb/node-api";
 import { expect } from "vitest";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
+import { forwardTo, startHttpsProxy } from "../https-proxy.ts";
 import { missingMariaDb, sharedMariaDb } from "../mariadb.ts";
-import { blocksOf } from "../markdown.ts";
+import { MOTO_REGION, sharedMoto } from "../moto.ts";
 import { testNeeding } from "../needing.ts";
 import { missingPostgres, sharedPostgres } from "../postgres.ts";
 import { projectFolder } from "../project-folder.ts";
-import { serveFolder } from "../serve-folder.ts";
+import { missingPython } from "../python.ts";
 import { serviceFrom } from "../service.ts";
+import { ORDERS, writeDeltaTable, writeIcebergTable } from "../source-pages/orders.ts";
+import { runPage, runSql } from "../source-pages/run-page.ts";
 
 const postgres = sharedPostgres();
 const mariadb = sharedMariaDb();
-const ROWS = "SELECT * FROM (VALUES (1, 12.5::DOUBLE), (2, 3::DOUBLE)) AS t(id, amount)";
+const moto = sharedMoto();
 
-interface Source {
+interface LocalSource {
   readonly extensions?: readonly string[];
-  /** SQL that creates the data, for DuckDB, in the folder of the project. */
-  readonly setup?: string;
+  readonly setup: (data: string) => Promise<void>;
 }
 
-const local: Readonly<Record<string, Source>> = {
-  csv: { setup: `COPY (${ROWS}) TO '{folder}/data/orders.csv'` },
-  json: { setup: `COPY (${ROWS}) TO '{folder}/data/orders.json'` },
-  parquet: {
-    setup: `COPY (SELECT *, 2024 AS year FROM (${ROWS})) TO '{folder}/data/orders' (FORMAT parquet, PARTITION_BY (year))`,
-  },
+/** An attached database with the table `orders`. */
+const attached =
+  (address: (data: string) => string, extensions: readonly string[] = []) =>
+  (data: string): Promise<void> =>
+    runSql([`ATTACH ${address(data)} AS s`, `CREATE TABLE s.orders AS ${ORDERS}`, "DETACH s"], extensions);
+
+const local: Readonly<Record<string, LocalSource>> = {
+  csv: { setup: (data) => runSql([`COPY (${ORDERS}) TO '${data}/orders.csv'`]) },
+  json: { setup: (data) => runSql([`COPY (${ORDERS}) TO '${data}/orders.json'`]) },
+  parquet: { setup: (data) => runSql([`COPY (${ORDERS}) TO '${data}/orders' (FORMAT parquet, PARTITION_BY (year))`]) },
   excel: {
     extensions: ["excel"],
-    setup: `LOAD excel; COPY (${ROWS}) TO '{folder}/data/orders.xlsx' (FORMAT xlsx, HEADER true)`,
+    setup: (data) =>
+      runSql(["LOAD excel", `COPY (${ORDERS}) TO '${data}/orders.xlsx' (FORMAT xlsx, HEADER true)`], ["excel"]),
   },
-  duckdb: { setup: `ATTACH '{folder}/data/shop.duckdb' AS s; CREATE TABLE s.orders AS ${ROWS}; DETACH s` },
-  sqlite: {
-    extensions: ["sqlite_scanner"],
-    setup: `ATTACH '{folder}/data/shop.db' AS s (TYPE sqlite); CREATE TABLE s.orders AS ${ROWS}; DETACH s`,
-  },
-  ducklake: {
-    extensions: ["ducklake"],
-    setup: `ATTACH 'ducklake:{folder}/data/lake.ducklake' AS s; CREATE TABLE s.orders AS ${ROWS}; DETACH s`,
-  },
+  duckdb: { setup: attached((data) => `'${data}/shop.duckdb'`) },
+  sqlite: { extensions: ["sqlite_scanner"], setup: attached((data) => `'sqlite:${data}/shop.db'`, ["sqlite_scanner"]) },
+  ducklake: { extensions: ["ducklake"], setup: attached((data) => `'ducklake:${data}/lake.ducklake'`, ["ducklake"]) },
+  iceberg: { extensions: ["iceberg", "avro"], setup: (data) => writeIcebergTable({ folder: join(data, "orders") }) },
+  delta: { extensions: ["delta"], setup: (data) => writeDeltaTable({ folder: join(data, "orders") }) },
 };
 
-/** Serves the first YAML and the first SQL of a page, and expects the JSON on it. */
-async function runPage(name: string, { extensions = [], setup }: Source, env: Record<string, string> = {}) {
-  const blocks = blocksOf(readFileSync(join(import.meta.dirname, `../../docs/sources/${name}.md`), "utf8"));
-  const first = (language: string): string => blocks.find((block) => block.language === language)?.text ?? "";
-  const settings =
-    extensions.length === 0 ? "" : `duckdb: { extension_directory: '${extensionDirectory(...extensions)}' }\n`;
-  const connection = /^ {2}(\w+):$/m.exec(first("yaml"))?.[1];
-  using project = projectFolder({
-    "eider.yaml": `${settings}environment-whitelist: SHOP_.*\n${first("yaml")}`,
-    "x.yaml": `url-path: /x\ntemplate-source: x.sql\nconnection: ${connection}\nwith-pagination: false\n`,
-    "x.sql": first("sql"),
-  });
-  mkdirSync(join(project.path, "data"));
-  if (setup !== undefined) {
-    const options = extensions.length === 0 ? {} : { extension_directory: extensionDirectory(...extensions) };
-    const instance = await DuckDBInstance.create(":memory:", options);
-    const native = await instance.connect();
-    for (const sql of setup.replaceAll("{folder}", project.path).split("; ")) await native.run(sql);
-    native.closeSync();
-    instance.closeSync();
-  }
-  await using served = await serveFolder(project.path, env);
-  expect(served.problems).toEqual([]);
-  expect(await (await fetch(`${served.url}/x`)).json()).toEqual(JSON.parse(first("json")));
-}
-
 for (const [name, source] of Object.entries(local)) {
-  const missing = source.extensions && missingExtensions(...source.extensions);
-  testNeeding(missing)(`the example of ${name} returns its rows`, () => runPage(name, source));
+  testNeeding(source.extensions && missingExtensions(...source.extensions))(
+    `the example of ${name} returns its rows`,
+    () => runPage(name, source),
+  );
 }
 
 const TABLE = "CREATE TABLE orders (id INT, amount DOUBLE PRECISION); INSERT INTO orders VALUES (1, 12.5), (2, 3)";
@@ -81,17 +59,14 @@ testNeeding(missingPostgres, missingExtensions("postgres_scanner"))(
     const server = await postgres();
     const database = await server.createDatabase();
     await server.sql(database, TABLE);
-    await runPage(
-      "postgres",
-      { extensions: ["postgres_scanner"] },
-      {
-        SHOP_HOST: "127.0.0.1",
-        SHOP_PORT: String(server.port),
-        SHOP_DATABASE: /dbname=(\w+)/.exec(database)?.[1] ?? "",
-        SHOP_USER: server.user,
-        SHOP_PASSWORD: server.password,
-      },
-    );
+    const env = {
+      SHOP_HOST: "127.0.0.1",
+      SHOP_PORT: String(server.port),
+      SHOP_DATABASE: /dbname=(\w+)/.exec(database)?.[1] ?? "",
+      SHOP_USER: server.user,
+      SHOP_PASSWORD: server.password,
+    };
+    await runPage("postgres", { extensions: ["postgres_scanner"], env });
   },
 );
 
@@ -99,16 +74,83 @@ testNeeding(missingMariaDb, missingExtensions("mysql_scanner"))("the example of 
   const server = await mariadb();
   const database = await server.createDatabase();
   await server.sql(database, TABLE);
-  await runPage(
-    "mysql",
-    { extensions: ["mysql_scanner"] },
-    {
-      SHOP_HOST: "127.0.0.1",
-      SHOP_PORT: String(server.port),
-      SHOP_DATABASE: database,
-      SHOP_USER: "root",
-    },
-  );
+  const env = { SHOP_HOST: "127.0.0.1", SHOP_PORT: String(server.port), SHOP_DATABASE: database, SHOP_USER: "root" };
+  await runPage("mysql", { extensions: ["mysql_scanner"], env });
+});
+
+/** Puts the files of a folder into a bucket of moto. */
+async function upload(folder: string, bucket: string): Promise<void> {
+  const { url } = await moto();
+  expect((await fetch(`${url}/${bucket}`, { method: "PUT" })).ok).toBe(true);
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name);
+    if (!entry.isFile()) continue;
+    const path = file.slice(folder.length + 1);
+    expect((await fetch(`${url}/${bucket}/${path}`, { method: "PUT", body: readFileSync(file) })).ok).toBe(true);
+  }
+}
+
+const withMoto = testNeeding(missingExtensions("httpfs", "iceberg", "avro", "delta"), missingPython("moto.server"));
+const KEYS = { SHOP_KEY: "test-id", SHOP_SECRET: "test-key" };
+
+withMoto("the examples of s3 and gcs return their rows: the proxy leads them to moto", async () => {
+  using project = projectFolder({});
+  await runSql([`COPY (${ORDERS}) TO '${project.path}/orders' (FORMAT parquet, PER_THREAD_OUTPUT)`]);
+  await upload(project.path, "acme-shop");
+  const forward = forwardTo((await moto()).url);
+  const requested = new Set<string>();
+  const hosts = [`acme-shop.s3.${MOTO_REGION}.amazonaws.com`, "storage.googleapis.com"];
+  await using proxy = await startHttpsProxy(hosts, (request, response) => {
+    const { host = "", authorization = "" } = request.headers;
+    requested.add(`${host} ${/Credential=([\w-]+)/.exec(authorization)?.[1]}`);
+    // Moto takes the first part of an unknown host for a bucket.
+    if (host === "storage.googleapis.com") request.headers.host = "127.0.0.1";
+    forward(request, response);
+  });
+  const trusted = join(project.path, "trusted.pem");
+  writeFileSync(trusted, proxy.certificate);
+  const settings = { http_proxy: proxy.address, ca_cert_file: trusted };
+  for (const page of ["s3", "gcs"]) await runPage(page, { extensions: ["httpfs"], env: KEYS, settings });
+  expect([...requested]).toEqual(hosts.map((host) => `${host} test-id`));
+});
+
+testNeeding(missingExtensions("httpfs"))("the example of http returns its rows, and sends its key", async () => {
+  using project = projectFolder({});
+  const keys = new Set<unknown>();
+  await using proxy = await startHttpsProxy(["partner.example"], (request, response) => {
+    keys.add(request.headers["x-partner-key"]);
+    const isKnown = request.url === "/orders.csv" && request.headers["x-partner-key"] === KEYS.SHOP_KEY;
+    response.writeHead(isKnown ? 200 : 403).end(isKnown ? "id,amount\n1,12.5\n2,3.0\n" : "");
+  });
+  const trusted = join(project.path, "trusted.pem");
+  writeFileSync(trusted, proxy.certificate);
+  const settings = { http_proxy: proxy.address, ca_cert_file: trusted };
+  await runPage("http", { extensions: ["httpfs"], env: KEYS, settings });
+  expect([...keys]).toEqual([KEYS.SHOP_KEY]);
+});
+
+withMoto("tables of Iceberg and Delta in a bucket, with the secret of another connection", async () => {
+  using project = projectFolder({});
+  const location = "s3://lake/iceberg/orders";
+  await writeIcebergTable({ folder: join(project.path, "iceberg/orders"), location });
+  await writeDeltaTable({ folder: join(project.path, "delta/orders") });
+  await upload(project.path, "lake");
+  await using service = await serviceFrom({
+    "eider.yaml": `duckdb: { extension_directory: '${extensionDirectory("httpfs", "iceberg", "avro", "delta")}' }
+connections:
+  bucket: { type: s3-secret, key-id: test-id, secret: test-key, region: ${MOTO_REGION}, endpoint: "127.0.0.1:${(await moto()).port}", url-style: path, use-ssl: false }
+  iceberg_orders: { type: iceberg, path: "${location}" }
+  delta_orders: { type: delta, path: s3://lake/delta/orders }
+`,
+    "x.yaml":
+      "url-path: /x\ntemplate-source: x.sql\nconnection: [iceberg_orders, delta_orders]\nwith-pagination: false\n",
+    "x.sql": "SELECT id, i.amount, d.year FROM iceberg_orders i JOIN delta_orders d USING (id) ORDER BY id",
+  });
+  expect(service.problems).toEqual([]);
+  expect(await service.json("/x")).toEqual([
+    { id: 1, amount: 12.5, year: 2023 },
+    { id: 2, amount: 3, year: 2024 },
+  ]);
 });
 
 testNeeding(missingExtensions("httpfs", "azure"))(

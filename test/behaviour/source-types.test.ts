@@ -1,10 +1,9 @@
-import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { READ_PART, SAME_AS_JSON, sized } from "../arrow-values.ts";
+import { code, expectTable, type TableOnPage } from "../docs-table.ts";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
 import { missingMariaDb, sharedMariaDb } from "../mariadb.ts";
-import { tablesOf } from "../markdown.ts";
 import { testNeeding } from "../needing.ts";
 import { conformance } from "../openapi-tools.ts";
 import { missingPostgres, sharedPostgres } from "../postgres.ts";
@@ -16,8 +15,8 @@ import { postgresTypes } from "../source-types/postgres.ts";
 import type { Exception, SourceType, SourceTypes } from "../source-types/source-type.ts";
 import { sqliteTypes } from "../source-types/sqlite.ts";
 
-/** The tables of this page show what these tests read. `EIDER_TEST_WRITE=1` writes them. */
-const PAGE = join(import.meta.dirname, "../../docs/sources/types.md");
+/** The tables of this page show what these tests read. */
+const PAGE = "sources/types.md";
 
 const postgres = sharedPostgres();
 const mariadb = sharedMariaDb();
@@ -176,18 +175,18 @@ async function onlyValue(service: TestService, path: string): Promise<string> {
   return /^\[\{"v":(.*)\}\]$/.exec(text)?.[1] ?? text;
 }
 
-const code = (text: string): string => `\`${text.replaceAll("|", "\\|")}\``;
+type Table = Pick<TableOnPage, "header" | "rows">;
 
-function typesTable(types: readonly SourceType[], read: readonly ReadType[]): string {
+function typesTable(types: readonly SourceType[], read: readonly ReadType[]): Table {
   const rows = types.map(({ type, values: [[sql, json, csv]], remark = "" }, index) => {
     const { duckdbType, arrowType } = read[index] ?? { duckdbType: "", arrowType: "" };
     const codes = [sql, duckdbType, json, csv ?? csvOf(json), arrowType].map(code);
     return [type === "no type" ? type : code(type), ...codes, remark];
   });
-  return markdown(["Type", "Value", "DuckDB", "JSON", "CSV", "Arrow", "Remarks"], rows);
+  return { header: ["Type", "Value", "DuckDB", "JSON", "CSV", "Arrow", "Remarks"], rows };
 }
 
-function exceptionsTable(exceptions: readonly Exception[]): string {
+function exceptionsTable(exceptions: readonly Exception[]): Table {
   const rows = exceptions.map(({ type, value, returned, instead, json }) => [
     type === "no type" ? type : code(type),
     code(value),
@@ -195,29 +194,11 @@ function exceptionsTable(exceptions: readonly Exception[]): string {
     code("template" in instead ? instead.template : `init: ${instead.init}`),
     code(json),
   ]);
-  return markdown(["Type", "Value", "JSON", "Instead", "JSON then"], rows);
+  return { header: ["Type", "Value", "JSON", "Instead", "JSON then"], rows };
 }
 
 function isError(returned: string): boolean {
   return !/^(?:["\d-]|true$|null$)/.test(returned);
-}
-
-function markdown(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |\n`;
-  return [line(header), `${"|---".repeat(header.length)}|\n`, ...rows.map(line)].join("");
-}
-
-/** Expects the page to have this table below a heading, or writes it. */
-function expectOnPage(heading: string, expected: string): void {
-  const page = readFileSync(PAGE, "utf8");
-  const [before = "", rest = ""] = page.split(`## ${heading}\n`);
-  if (process.env["EIDER_TEST_WRITE"] === "1") {
-    const updated = rest.replace(/(?:^\|.*\|\n)+/m, () => expected);
-    writeFileSync(PAGE, `${before}## ${heading}\n${updated}`);
-  }
-  expect(tablesOf(readFileSync(PAGE, "utf8")).find(({ section }) => section === heading)).toEqual(
-    tablesOf(`# ${heading}\n${expected}`)[0],
-  );
 }
 
 describe.each(sources)("types of $headings.0", (source) => {
@@ -236,7 +217,7 @@ describe.each(sources)("types of $headings.0", (source) => {
       endpoint("types", "SELECT table_name AS name, data_type AS type FROM duckdb_columns() WHERE column_name = 'v'"),
     ]);
     expect(service.problems).toEqual([]);
-    expectOnPage(heading, typesTable(types, await readTypes(source, service)));
+    expectTable({ page: PAGE, heading, ...typesTable(types, await readTypes(source, service)) });
   });
 
   needing("values that arrive differently can be read as the page says", async () => {
@@ -266,7 +247,7 @@ describe.each(sources)("types of $headings.0", (source) => {
         expect([value, await onlyValue(other, `/t${index}`)]).toEqual([value, json]);
       }
     }
-    expectOnPage(exceptionsHeading, exceptionsTable(exceptions));
+    expectTable({ page: PAGE, heading: exceptionsHeading, ...exceptionsTable(exceptions) });
   });
 });
 
