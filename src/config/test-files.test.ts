@@ -53,6 +53,22 @@ test.each([
   expect(valid(text)).toBe(true);
 });
 
+test("a whole path, and errors as in a response, mean the same as mappings", async () => {
+  const test = (request: string, errors: string): string =>
+    `endpoint: /customers/:id\ntests:\n  - name: a\n    request: ${request}\n    expect: { errors: ${errors} }\n`;
+  const long = test("{ path: /customers/a%20b/ }", "[{ field: id, message: 'No: x' }]");
+  const short = test("{ path: { id: a b } }", "{ id: 'No: x' }");
+  const [one, other] = [await load(long), await load(short)];
+  expect(one.problems).toEqual([]);
+  expect(one.files[0]?.tests).toEqual(other.files[0]?.tests);
+  expect([valid(long), valid(short)]).toEqual([true, true]);
+  for (const path of ["/customers", "/customers/", "/others/7", "/customers/7/x"]) {
+    expect((await load(test(`{ path: ${path} }`, "{ id: x }"))).problems).toEqual([
+      `some.test.yaml:4:22: tests[0].request.path: '${path}' is not a path of GET /customers/:id`,
+    ]);
+  }
+});
+
 const testsOf = (rest: string, target = "endpoint: /customers/:id"): string =>
   `${target}\ntests:\n  - name: works\n    request: { path: { id: 1 } }\n${rest}`;
 

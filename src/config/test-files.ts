@@ -6,7 +6,7 @@ import { parseTree } from "./parse-tree.ts";
 import type { KeyPath, Locate, Problem } from "./problem.ts";
 import type { EndpointConfig, Project } from "./project.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
-import { type TestFileInput, testFileSchema } from "./schema/test-file.ts";
+import { type TestFileInput, testFileSchema, WHOLE_PATH } from "./schema/test-file.ts";
 import { suggestion } from "./suggest.ts";
 import { isTestFile } from "./test-file-name.ts";
 import { partLocation } from "./tree.ts";
@@ -108,14 +108,15 @@ function compileFile(input: TestFileInput, context: TestFileContext): TestFile |
   const surface = input.tool === undefined ? "rest" : "mcp";
   const hasAuth = endpoint.auth !== undefined || (surface === "mcp" && project.main.mcp?.auth !== undefined);
   const names = new Set<string>();
-  for (const [index, test] of input.tests.entries()) {
+  const all = input.tests.map((test, index) => withPathValues(test, endpoint, ["tests", index], reporter));
+  for (const [index, test] of all.entries()) {
     const at = ["tests", index];
     if (names.has(test.name)) reporter.error([...at, "name"], `'${test.name}' is there twice; give each its own name`);
     names.add(test.name);
     checkRequest(test, { at, endpoint, surface, hasAuth, reporter });
     checkExpectation(test, at, reporter);
   }
-  const tests = input.tests.map((test, index) => testOf(test, ["tests", index]));
+  const tests = all.map((test, index) => testOf(test, ["tests", index]));
   if (tests.length === 0) reporter.error(["tests"], "no tests; write at least one");
   return { path: file.path, file: file.source.file, text: file.source.text, surface, endpoint, tests, locate };
 }
@@ -170,6 +171,34 @@ function endpointsNamed(name: string, endpoints: readonly EndpointConfig[]): rea
 
 function shapeOf(path: string): string {
   return path.replace(/(?<=.)\/$/, "").replaceAll(/:[^/]+|\{[^/]+\}/g, ":");
+}
+
+/** Replaces a whole path by the values of its placeholders. */
+function withPathValues(test: TestInput, { rest }: EndpointConfig, at: KeyPath, { error }: Reporter): TestInput {
+  const { [WHOLE_PATH]: whole, ...values } = test.request.path;
+  if (whole === undefined || rest === undefined) return test;
+  const parts = whole.replace(/(?<=.)\/$/, "").split("/");
+  const segments = rest.urlPath.split("/");
+  const isSame = (segment: string, index: number): boolean =>
+    segment.startsWith(":") ? (parts[index] ?? "") !== "" : segment === parts[index];
+  if (parts.length !== segments.length || !segments.every(isSame)) {
+    error([...at, "request", "path"], `'${whole}' is not a path of ${rest.method} ${rest.urlPath}`);
+    // Only this problem is reported.
+    const filler = segments.flatMap((segment) => (segment.startsWith(":") ? [[segment.slice(1), segment]] : []));
+    return { ...test, request: { ...test.request, path: Object.fromEntries(filler) } };
+  }
+  const found = segments.flatMap((segment, index) =>
+    segment.startsWith(":") ? [[segment.slice(1), decoded(parts[index] ?? "")]] : [],
+  );
+  return { ...test, request: { ...test.request, path: { ...values, ...Object.fromEntries(found) } } };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 interface RequestContext {

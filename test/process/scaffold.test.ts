@@ -50,6 +50,9 @@ describe("init", () => {
       "endpoints/products.yaml",
     ]);
     const config = join(folder.path, "my shop/eider.yaml");
+    const tested = await run({}, { args: ["test", "-c", config] });
+    expect([tested.code, tested.stderr]).toEqual([0, ""]);
+    expect(tested.stdout).toContain("(2 of 2 passed)");
     expect(await run({}, { args: ["check", "--strict", "-c", config] })).toEqual({
       code: 0,
       stdout: "3 endpoints, no problems\n",
