@@ -34,19 +34,32 @@ function renderSamples(endpoint: Endpoint, dialect: Dialect): readonly string[] 
 }
 
 export interface TolerantPlanner<E extends Engine> {
-  /** The same engine, except that `plan` reports no problem for a missing table that will be created later. */
+  /** The same engine, except that `plan` tolerates a missing table that may exist later. */
   readonly engine: E;
   /** Whether a plan needed such a table. If so, only the syntax of its statements was checked. */
   hasMissedTable(): boolean;
 }
 
-export function tolerateMissingTables<E extends Engine>(engine: E, created: ReadonlySet<string>): TolerantPlanner<E> {
+export interface Tolerance {
+  /** The last parts of names that the project creates, in lower case: no problem. */
+  readonly created: ReadonlySet<string>;
+  /** Whether a table may be missing in a database server, which others fill: a warning. */
+  readonly atServer: boolean;
+}
+
+export function tolerateMissingTables<E extends Engine>(
+  engine: E,
+  { created, atServer }: Tolerance,
+): TolerantPlanner<E> {
   let missed = false;
   const plan = async (statements: readonly Statement[]): Promise<StatementProblem | undefined> => {
     const problem = await engine.plan(statements);
-    if (problem?.missing === undefined || !created.has(problem.missing.toLowerCase())) return problem;
+    if (problem?.missing === undefined) return problem;
+    const isCreated = created.has(problem.missing.toLowerCase());
+    if (!isCreated && !(atServer && problem.missesTable === true)) return problem;
     missed = true;
-    return await syntaxProblem(engine, statements);
+    const syntax = await syntaxProblem(engine, statements);
+    return syntax ?? (isCreated ? undefined : { ...problem, isWarning: true });
   };
   return { engine: { ...engine, plan }, hasMissedTable: () => missed };
 }

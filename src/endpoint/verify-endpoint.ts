@@ -157,10 +157,10 @@ async function checkSample(check: TemplateCheck, sample: Sample): Promise<Proble
 
 function databaseProblem({ source, endpoint }: TemplateCheck, problem: StatementProblem, offset: number): Problem {
   const position = problem.offset === undefined ? skipSpace(source.text, offset) : offset;
-  return problemAt(source, position, {
-    severity: "error",
-    message: withVariableName(oneLine(problem.message), endpoint),
-  });
+  const message = withVariableName(oneLine(problem.message), endpoint);
+  return problem.isWarning === true
+    ? problemAt(source, position, { severity: "warning", message: `${message}; calls fail until it exists` })
+    : problemAt(source, position, { severity: "error", message });
 }
 
 /** Replaces the sample name of a snapshot's table, which means nothing to the author, by the variable. */
@@ -246,5 +246,5 @@ function refsOf(parts: readonly LiteralPart[]): readonly CallValueRef[] {
 }
 
 function withNote(problem: Problem, severity: Problem["severity"], note: string): Problem {
-  return { ...problem, severity, message: `${problem.message} (${note})` };
+  return { ...problem, severity: isError(problem) ? severity : "warning", message: `${problem.message} (${note})` };
 }

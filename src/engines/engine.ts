@@ -81,6 +81,10 @@ export interface StatementProblem {
   readonly offset: number | undefined;
   /** The table, view, macro or type that does not exist, if that is the problem: the last part of its name. */
   readonly missing?: string | undefined;
+  /** Whether it is a table or view, or the schema of one. */
+  readonly missesTable?: boolean | undefined;
+  /** The project can be served: the statement may become valid without a change of the project. */
+  readonly isWarning?: boolean | undefined;
 }
 
 /** Runs the SQL of endpoints. Code outside this folder does not know which database runs it. */

@@ -138,6 +138,7 @@ async function openVersion(
     engines,
     connectionStatus,
     inits: [...project.main.connections.values()].flatMap(({ init }) => init ?? []),
+    toleratesMissing: context.options.purpose === "serve",
   });
   const verified = await verification.verifyAll();
   problems.push(...verified.problems);

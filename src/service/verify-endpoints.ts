@@ -52,7 +52,7 @@ type VerificationResult = VerifiedEndpoint & { readonly problems: readonly Probl
 export interface Verification {
   /**
    * Verifies every template: plans it if its connections are open, otherwise only parses it. One that needs a table that another
-   * template or an `init` creates is verified by its first call. One that has passed before is not verified again until its files,
+   * template or an `init` creates, or one that a database server lacks, is verified by its first call. One that has passed before is not verified again until its files,
    * the tables of the database or the macros change.
    */
   verifyAll(): Promise<{ readonly endpoints: readonly VerifiedEndpoint[]; readonly problems: readonly Problem[] }>;
@@ -67,11 +67,13 @@ export interface VerificationContext {
   readonly connectionStatus: ConnectionStatus;
   /** The `init` SQL of all connections. */
   readonly inits: readonly string[];
+  /** Whether the service starts although tables of database servers are missing. */
+  readonly toleratesMissing: boolean;
 }
 
 export function openVerification(
   { endpoints: compiled, refreshes }: CompiledTemplates,
-  { engines, connectionStatus, inits }: VerificationContext,
+  { engines, connectionStatus, inits, toleratesMissing }: VerificationContext,
 ): Verification {
   const all = [...compiled, ...refreshes].map(({ endpoint }) => endpoint);
   const { engine, engineOf } = engines;
@@ -83,6 +85,11 @@ export function openVerification(
   const isOpen = ({ connections }: Endpoint): boolean => connections.every(connectionStatus.isOpen);
   const isPlanned = (name: CacheName): boolean => planned.has(cacheKey(name));
   const isLate = (name: CacheName): boolean => late.has(cacheKey(name));
+
+  function plannerFor({ connections }: Endpoint): TolerantPlanner<Engine> {
+    const owner = engineOf(connections);
+    return tolerateMissingTables(owner, { created, atServer: toleratesMissing && connections.some(owner.canProbe) });
+  }
 
   async function verifyOne(refresh: CompiledRefresh, planner?: TolerantPlanner<Engine>): Promise<readonly Problem[]> {
     const key = cacheKey(refresh.definition.name);
@@ -113,7 +120,7 @@ export function openVerification(
       problems.push(...known.problems);
       if (hasErrors([...refresh.problems, ...known.problems])) continue;
       if (isOpen(endpoint) && others.every(isPlanned)) {
-        const planner = tolerateMissingTables(engineOf(endpoint.connections), created);
+        const planner = plannerFor(endpoint);
         problems.push(...(await verifyOne({ ...refresh, endpoint: known.endpoint }, planner)));
         continue;
       }
@@ -128,7 +135,7 @@ export function openVerification(
   async function verifyEarly(endpoint: Endpoint): Promise<Omit<VerificationResult, "check">> {
     const caches = cachesReadBy(endpoint);
     const depth = isOpen(endpoint) && caches.every(isPlanned) ? "plan" : "parse";
-    const planner = tolerateMissingTables(engineOf(endpoint.connections), created);
+    const planner = plannerFor(endpoint);
     const verified = await verifyEndpoint(endpoint, planner.engine, depth);
     return { ...verified, isLate: !isOpen(endpoint) || caches.some(isLate) || planner.hasMissedTable() };
   }

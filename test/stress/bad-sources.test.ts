@@ -3,14 +3,17 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, test } from "vitest";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
+import { missingMariaDb, sharedMariaDb } from "../mariadb.ts";
 import { sharedMoto } from "../moto.ts";
 import { testNeeding } from "../needing.ts";
 import { missingPostgres, sharedPostgres } from "../postgres.ts";
 import { type Files, folderWith, run, start } from "../process/program.ts";
 import { missingPython } from "../python.ts";
+import { until } from "../until.ts";
 
 const SECRET = "n0t-for-logs";
 const postgres = sharedPostgres();
+const mariaDb = sharedMariaDb();
 const moto = sharedMoto();
 const needsPostgres = testNeeding(missingPostgres, missingExtensions("postgres_scanner"));
 const needsS3 = testNeeding(missingExtensions("httpfs"), missingPython("moto.server"));
@@ -108,13 +111,94 @@ test("a truncated Parquet file", async () => {
   });
 });
 
-needsPostgres("a database without the table: an error of the project, which names it", async () => {
-  const database = await (await postgres()).createDatabase();
-  for (const args of [["check"], ["serve"]]) {
-    const { code, stderr } = await run(postgresAt(database), { args });
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringContaining("x.sql:1:16: Catalog Error: Table with name t does not exist"),
-    ]);
-  }
+/** The table is created while the service runs. */
+interface EmptyDatabase {
+  readonly files: Files;
+  readonly message: string;
+  createTable(): Promise<unknown>;
+}
+
+/** `check` reports the error, but the service starts without the table, and finds it once it is there. */
+async function expectTableLater({ files, message, createTable }: EmptyDatabase): Promise<void> {
+  const checked = await run(files, { args: ["check"] });
+  expect([checked.code, checked.stderr]).toEqual([
+    1,
+    expect.stringMatching(new RegExp(`^x\\.sql:1:\\d+: .*${message}`)),
+  ]);
+  await using program = await start(files);
+  const url = await program.url();
+  expect(program.stderr()).toMatch(
+    new RegExp(`^x\\.sql:1:\\d+: warning: .*${message}.*; calls fail until it exists$`, "m"),
+  );
+  const answer = await fetch(`${url}/x`);
+  expect([answer.status, await answer.text()]).toEqual([500, expect.stringContaining(message)]);
+  expect(program.stderr()).toMatch(new RegExp(`"query failed: .*${message}`));
+  expect(await (await fetch(`${url}/local`)).text()).toBe('[{"a":1}]');
+  await createTable();
+  await until("the table to be found", async () => (await fetch(`${url}/x`)).status === 200);
+  expect(await (await fetch(`${url}/x`)).json()).toEqual([{ id: 1 }]);
+}
+
+needsPostgres("a database without the table", async () => {
+  const server = await postgres();
+  const database = await server.createDatabase();
+  await expectTableLater({
+    files: postgresAt(database),
+    message: "Table with name t does not exist",
+    createTable: () => server.sql(database, "CREATE TABLE t AS SELECT 1 AS id"),
+  });
 });
+
+needsPostgres("a database without the schema", async () => {
+  const server = await postgres();
+  const database = await server.createDatabase();
+  const files = postgresAt(database);
+  await expectTableLater({
+    files: { ...files, "x.sql": "SELECT id FROM db.sales.t" },
+    message: "does not exist because schema",
+    createTable: () => server.sql(database, "CREATE SCHEMA sales; CREATE TABLE sales.t AS SELECT 1 AS id"),
+  });
+});
+
+testNeeding(missingPostgres)("a database without the table, if Postgres runs the SQL", async () => {
+  const { port, user, password, ...server } = await postgres();
+  const dsn = await server.createDatabase();
+  const address = {
+    engine: "postgres",
+    host: "127.0.0.1",
+    port,
+    user,
+    password,
+    database: /dbname=(\w+)/.exec(dsn)?.[1],
+  };
+  await expectTableLater({
+    files: project(`  db: ${JSON.stringify(address)}`, "SELECT id FROM t"),
+    message: "relation",
+    createTable: () => server.sql(dsn, "CREATE TABLE t AS SELECT 1 AS id"),
+  });
+});
+
+testNeeding(missingMariaDb, missingExtensions("mysql_scanner"))("a MariaDB database without the table", async () => {
+  const server = await mariaDb();
+  const database = await server.createDatabase();
+  const db = `  db: { type: mysql, host: 127.0.0.1, port: ${server.port}, user: root, database: ${database} }`;
+  await expectTableLater({
+    files: project(db, "SELECT id FROM db.t", ["mysql_scanner"]),
+    message: "Table with name t does not exist",
+    createTable: () => server.sql(database, "CREATE TABLE t AS SELECT 1 AS id"),
+  });
+});
+
+needsPostgres(
+  "what a server cannot add stays an error: a function of DuckDB, and syntax after the missing table",
+  async () => {
+    const database = await (await postgres()).createDatabase();
+    for (const [sql, message] of [
+      ["SELECT no_such(1) FROM (SELECT 1 AS a)", "Scalar Function with name no_such does not exist"],
+      ["CREATE TEMP TABLE a AS FROM db.t; SELEC 1", "syntax error"],
+    ]) {
+      const { code, stderr } = await run({ ...postgresAt(database), "x.sql": sql }, { args: ["serve"] });
+      expect([code, stderr]).toEqual([1, expect.stringContaining(message ?? "")]);
+    }
+  },
+);

@@ -59,15 +59,17 @@ export async function parseStatements(sql: string, session: Session): Promise<St
   return undefined;
 }
 
-const MISSING =
-  /^(?:relation|type|function|schema|procedure|table|view|sequence) "?([^"(]+)"?(?:\(.*\))? does not exist/;
+const MISSING = /^(relation|type|function|schema|procedure|table|view|sequence) "?([^"(]+)"?(?:\(.*\))? does not exist/;
+
+const TABLES: ReadonlySet<string> = new Set(["relation", "table", "view", "schema"]);
 
 function problemOf(error: PostgresError, sql: string, statement: number): StatementProblem {
   const { message } = error;
-  const [, path] = MISSING.exec(message) ?? [];
+  const [, what = "", path] = MISSING.exec(message) ?? [];
   const missing = path?.split(".").at(-1);
   const kind = kindOf(error);
-  return { kind, message, statement, offset: errorOffset(error, sql), ...(missing !== undefined && { missing }) };
+  const missesTable = TABLES.has(what);
+  return { kind, message, statement, offset: errorOffset(error, sql), missing, missesTable };
 }
 
 function kindOf({ code, message }: PostgresError): StatementProblem["kind"] {

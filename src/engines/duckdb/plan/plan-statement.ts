@@ -126,12 +126,14 @@ const WRITES_WHEN_PREPARED = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*export\b/i;
 function problemOf(error: unknown, sql: string): StatementProblem {
   const message = errorMessage(error);
   const offset = errorPosition(message, sql);
-  const [, missing] = DOES_NOT_EXIST.exec(message) ?? [];
+  const [, kind, path] = DOES_NOT_EXIST.exec(message) ?? [];
+  const missing = path?.split(".").at(-1);
   const shown = extensionAdvice(message) ?? withoutSql(message);
-  return { kind: kindOf(message), message: shown, statement: 0, offset, missing };
+  return { kind: kindOf(message), message: shown, statement: 0, offset, missing, missesTable: kind === "Table" };
 }
 
-const DOES_NOT_EXIST = /^Catalog Error: [\w ]+ with name (.+?) does not exist!/;
+/** If the schema does not exist either, DuckDB quotes both: `"sales.orders"`. */
+const DOES_NOT_EXIST = /^Catalog Error: ([\w ]+) with name "?(.+?)"? does not exist(?:!| because)/;
 
 const TAKES_NO_PARAMETER =
   /^Parameter Not Allowed Error|Unexpected prepared parameter|syntax error at or near "\$\d+"|cannot have parameters|must be a constant$|Only constants are supported/m;
