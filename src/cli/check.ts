@@ -2,6 +2,7 @@ import { loadProject } from "../config/load-project.ts";
 import { hasErrors, oneLine, type Problem, sortProblems } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { adviceOn } from "../endpoint/advice.ts";
+import { explained } from "../error-message.ts";
 import { escapeUnprintable, escapeUnprintableInLines } from "../printable.ts";
 import { applyStrict, type OpenedService, openService } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
@@ -70,9 +71,10 @@ async function findProblems(options: ProjectOptions, offline: boolean, runtime: 
 export async function openForCheck(
   project: Project,
   connect: boolean,
-  { temporary, self, env }: Pick<Runtime, "temporary" | "self" | "env">,
+  { temporary, self, cwd, env }: Pick<Runtime, "temporary" | "self" | "cwd" | "env">,
 ): Promise<OpenedService> {
-  const opened = await openService(project, { report: () => {}, connect, temporary, self, env, purpose: "check" });
+  const report = (): void => {};
+  const opened = await openService(project, { report, connect, temporary, self, cwd, env, purpose: "check" });
   const { service } = opened;
   if (service === undefined) return opened;
   try {
@@ -90,11 +92,11 @@ function exitCodeOf({ problems, unreachable }: CheckResult): ExitCode {
 
 function reportOf({ problems, endpoints, unreachable }: CheckResult): unknown {
   return {
-    problems: sortProblems(problems).map(({ severity, location, path, message }) => ({
+    problems: sortProblems(problems).map(({ severity, location, path, message, explanation }) => ({
       severity,
       ...location,
       path,
-      message,
+      message: explained(explanation, message),
     })),
     endpoints,
     ...(unreachable === undefined ? {} : { unreachable }),

@@ -150,17 +150,22 @@ async function checkSample(check: TemplateCheck, sample: Sample): Promise<Proble
 
 function databaseProblem({ source, endpoint }: TemplateCheck, problem: StatementProblem, offset: number): Problem {
   const position = problem.offset === undefined ? skipSpace(source.text, offset) : offset;
-  return problemAt(source, position, {
-    severity: "error",
-    message: withVariableName(oneLine(problem.message), endpoint),
-  });
+  const original = oneLine(problem.message);
+  const message = adviseVariables(original, endpoint);
+  // Advice says more.
+  const explanation =
+    message === original ? problem.explanation && withVariable(problem.explanation, endpoint) : undefined;
+  return { ...problemAt(source, position, { severity: "error", message }), explanation };
 }
 
 /** Replaces the name of a snapshot's table, which means nothing to the author. */
-function withVariableName(message: string, { cache }: Endpoint): string {
-  if (cache?.kind !== "table" || !message.includes(sampleTable(cache.name))) return message;
-  const named = message.replaceAll(sampleTable(cache.name), "{{cache.table}}");
-  return named.includes("does not exist")
+function withVariable(message: string, { cache }: Endpoint): string {
+  return cache?.kind === "table" ? message.replaceAll(sampleTable(cache.name), "{{cache.table}}") : message;
+}
+
+function adviseVariables(message: string, endpoint: Endpoint): string {
+  const named = withVariable(message, endpoint);
+  return named !== message && named.includes("does not exist")
     ? `${named}; write {{cache.catalog}}.{{cache.schema}}.{{cache.table}}`
     : named;
 }

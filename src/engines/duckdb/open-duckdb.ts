@@ -1,5 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
-import { errorMessage } from "../../error-message.ts";
+import { errorMessage, explained } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import { isCredentialName, messageMask } from "../../secrets.ts";
 import {
@@ -23,6 +23,7 @@ import { openServerProbes } from "./database/server-probes.ts";
 import { openServerSettings } from "./database/server-settings.ts";
 import { openSqliteFiles } from "./database/sqlite-files.ts";
 import { duckdbDialect } from "./dialect.ts";
+import { openExplanations } from "./explanation.ts";
 import { explainMissingExtension } from "./extensions/missing-extension.ts";
 import { findUserFunctions } from "./functions/user-functions.ts";
 import { withoutSql } from "./messages.ts";
@@ -93,7 +94,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     definitions: options.connections,
     servers,
     mask,
-    explain: (message) => explainMissingExtension(message, opened),
+    explain: async (message, sql) =>
+      (await explainMissingExtension(message, opened)) ?? explained(await explanations.of(message, sql), message),
     slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
     onOpening: beginUnknownChange,
     onOpened: async () => {
@@ -102,6 +104,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   });
   const planner = openPlanner({ ...options, database, settings, mask, servers, macros });
   const inspect: typeof planner.inspect = (statement) => servers.use(() => planner.inspect(statement));
+  const explanations = openExplanations({ ...options, inspect, describe: planner.describe, mask });
   const hints = openQueryHints();
   const catalogs = new Set(opened.catalogs);
   const dependencies = dependencyFinder({ inspect, catalogs });
@@ -119,6 +122,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const probes = openServerProbes({ ...options, database, inspect: planner.inspect, mask });
   const { inSession, inSessionOnce } = sessionRunner({
     connections,
+    explanations,
     servers,
     sqlite,
     files,
@@ -153,7 +157,9 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     try {
       await configuration.runTrusted(() => withConnection(database, (connection) => duckdb.query(connection, sql)));
     } catch (error) {
-      throw new EngineOpenError(mask(await explainMissingExtension(errorMessage(error), opened)));
+      throw new EngineOpenError(
+        mask((await explainMissingExtension(errorMessage(error), opened)) ?? errorMessage(error)),
+      );
     } finally {
       endChange();
     }
@@ -218,7 +224,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     canProbe: (name) => closing === undefined && probes.isAttached(name),
     probe: probes.probe,
     lock: configuration.lock,
-    plan: planner.plan,
+    plan: async (statements) => explanations.add(await planner.plan(statements), statements),
     describe: planner.describe,
     largeScans: planner.largeScans,
     async assumeTable(table, statements) {
