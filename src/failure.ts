@@ -1,13 +1,19 @@
+import { explained } from "./error-message.ts";
+
 /** What is wrong with one field of a request. */
 export interface FieldError {
   readonly field: string;
   readonly message: string;
 }
 
-/** A message from the database. `masked` is for logs: the message without request values. Absent if it has none. */
+/**
+ * A message from the database. `masked` is for logs: the message without request values. Absent if it has none. `explanation` is
+ * for logs too, because it may list tables.
+ */
 interface DatabaseMessage {
   readonly message: string;
   readonly masked?: string;
+  readonly explanation?: string | undefined;
 }
 
 /** `unique`: a primary key, UNIQUE or exclusion constraint. `other`: CHECK, NOT NULL or a foreign key. */
@@ -60,8 +66,8 @@ export type Failure =
   | { readonly kind: "internal" };
 
 /** The database's message in the form that may be logged. */
-export function logMessage({ message, masked }: DatabaseMessage): string {
-  return masked ?? message;
+export function logMessage({ message, masked, explanation }: DatabaseMessage): string {
+  return explained(explanation, masked ?? message);
 }
 
 /** Carries a Failure to the surface that sends the response. */

@@ -2,6 +2,7 @@ import { loadProject } from "../config/load-project.ts";
 import { hasErrors, oneLine, type Problem, sortProblems } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { adviceOn } from "../endpoint/advice.ts";
+import { explained } from "../error-message.ts";
 import { escapeUnprintable, escapeUnprintableInLines } from "../printable.ts";
 import { applyStrict, type OpenedService, openService } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
@@ -73,9 +74,9 @@ export async function openForCheck(
   connect: boolean,
   runtime: Pick<Runtime, "temporary" | "self" | "env" | "cwd" | "stderr">,
 ): Promise<OpenedService> {
-  const { temporary, self, env } = runtime;
+  const { temporary, self, cwd, env } = runtime;
   const onLockedFile = lockedFileNote(runtime);
-  const options = { report: () => {}, connect, temporary, self, env, purpose: "check", onLockedFile } as const;
+  const options = { report: () => {}, connect, temporary, self, cwd, env, purpose: "check", onLockedFile } as const;
   const opened = await openService(project, options);
   const { service } = opened;
   if (service === undefined) return opened;
@@ -96,11 +97,11 @@ function exitCodeOf({ problems, unreachable }: CheckResult): ExitCode {
 
 function reportOf({ problems, endpoints, unreachable }: CheckResult): unknown {
   return {
-    problems: sortProblems(problems).map(({ severity, location, path, message }) => ({
+    problems: sortProblems(problems).map(({ severity, location, path, message, explanation }) => ({
       severity,
       ...location,
       path,
-      message,
+      message: explained(explanation, message),
     })),
     endpoints,
     ...(unreachable === undefined ? {} : { unreachable }),

@@ -25,13 +25,22 @@ export async function withProject(
   runtime: Runtime,
   { purpose, copiesLocked, reportOf, run }: ProjectWork,
 ): Promise<ExitCode> {
-  const { env, temporary, self, stderr } = runtime;
+  const { env, temporary, self, cwd, stderr } = runtime;
   const { project, problems: loadProblems } = await loadProject(loadOptionsOf(options, runtime));
   printProblems(loadProblems, stderr);
   if (project === undefined) return exitCodes.problem;
   const report = reportOf?.(project) ?? (() => {});
   const onLockedFile = copiesLocked ? lockedFileNote(runtime) : undefined;
-  const opened = await openService(project, { report, connect: true, temporary, self, env, purpose, onLockedFile });
+  const opened = await openService(project, {
+    report,
+    connect: true,
+    temporary,
+    self,
+    cwd,
+    env,
+    purpose,
+    onLockedFile,
+  });
   const { service, problems, unreachable = "the project could not be opened" } = opened;
   printProblems(problems, stderr);
   if (hasErrors(problems)) return exitCodes.problem;

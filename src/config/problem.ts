@@ -1,3 +1,5 @@
+import { explained } from "../error-message.ts";
+
 /** A position in a file, counted from 1. */
 export interface Location {
   /** Relative to the working directory if it is inside, otherwise absolute. */
@@ -23,15 +25,18 @@ export interface Problem {
   readonly path: string;
   /** The problem and its fix, separated by a semicolon. */
   readonly message: string;
+  /** What a database's message means. Not for clients: it may list tables. */
+  readonly explanation?: string | undefined;
   /** A security warning, which `--strict` turns into an error. */
   readonly security?: true;
 }
 
 /** `sqls/customers.yaml:7:13: request[0].validators[0].type: unknown type 'integer'; did you mean 'int'?` */
-export function formatProblem({ severity, location, path, message }: Problem): string {
+export function formatProblem({ severity, location, path, message, explanation }: Problem): string {
   const position = `${location.file}:${location.line}:${location.column}`;
   const label = severity === "warning" ? " warning:" : "";
-  return path === "" ? `${position}:${label} ${message}` : `${position}:${label} ${path}: ${message}`;
+  const text = explained(explanation, message);
+  return path === "" ? `${position}:${label} ${text}` : `${position}:${label} ${path}: ${text}`;
 }
 
 /** Database messages may have several lines, but a problem must have one. */

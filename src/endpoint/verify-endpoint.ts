@@ -157,17 +157,26 @@ async function checkSample(check: TemplateCheck, sample: Sample): Promise<Proble
 
 function databaseProblem({ source, endpoint }: TemplateCheck, problem: StatementProblem, offset: number): Problem {
   const position = problem.offset === undefined ? skipSpace(source.text, offset) : offset;
-  const message = withVariableName(oneLine(problem.message), endpoint);
-  return problem.isWarning === true
-    ? problemAt(source, position, { severity: "warning", message: `${message}; calls fail until it exists` })
-    : problemAt(source, position, { severity: "error", message });
+  const original = oneLine(problem.message);
+  const message = adviseVariables(original, endpoint);
+  // Advice says more.
+  const explanation =
+    message === original ? problem.explanation && withVariable(problem.explanation, endpoint) : undefined;
+  const found: Pick<Problem, "severity" | "message"> =
+    problem.isWarning === true
+      ? { severity: "warning", message: `${message}; calls fail until it exists` }
+      : { severity: "error", message };
+  return { ...problemAt(source, position, found), explanation };
 }
 
-/** Replaces the sample name of a snapshot's table, which means nothing to the author, by the variable. */
-function withVariableName(message: string, { cache }: Endpoint): string {
-  if (cache?.kind !== "table" || !message.includes(sampleTable(cache.name))) return message;
-  const named = message.replaceAll(sampleTable(cache.name), "{{cache.table}}");
-  return named.includes("does not exist")
+/** Replaces the name of a snapshot's table, which means nothing to the author. */
+function withVariable(message: string, { cache }: Endpoint): string {
+  return cache?.kind === "table" ? message.replaceAll(sampleTable(cache.name), "{{cache.table}}") : message;
+}
+
+function adviseVariables(message: string, endpoint: Endpoint): string {
+  const named = withVariable(message, endpoint);
+  return named !== message && named.includes("does not exist")
     ? `${named}; write {{cache.catalog}}.{{cache.schema}}.{{cache.table}}`
     : named;
 }

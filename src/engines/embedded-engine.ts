@@ -149,6 +149,8 @@ export interface EngineOptions {
   readonly fileIdentity?: ((path: string) => Promise<string | undefined>) | undefined;
   /** Called after a read-only database file was replaced. With a problem, Eider still serves the old one. */
   readonly onFileReplaced?: ((file: ReplacedFile) => void) | undefined;
+  /** The folder that relative paths start in, for messages. */
+  readonly workingFolder?: string | undefined;
   /** Called when a write is durable but the checkpoint after it failed. The message holds no secrets. */
   readonly onCheckpointFailed?: ((message: string) => void) | undefined;
   /** The memory that the process uses, in bytes. Undefined where it is unknown. */

@@ -79,6 +79,8 @@ export interface StatementProblem {
   /** The index of the statement. */
   readonly statement: number;
   readonly offset: number | undefined;
+  /** What the message means. Not for clients: it may list tables. */
+  readonly explanation?: string | undefined;
   /** The table, view, macro or type that does not exist, if that is the problem: the last part of its name. */
   readonly missing?: string | undefined;
   /** Whether it is a table or view, or the schema of one. */

@@ -20,6 +20,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 interface EngineParts {
   readonly secretUsers: readonly SecretUsers[];
   readonly spool: Spool;
+  readonly workingFolder?: string | undefined;
   /** Called after a read-only database file has been replaced, even if the new one cannot be used. */
   readonly onFileReplaced?: (file: ReplacedFile) => void;
   readonly onCheckpointFailed?: (message: string) => void;
@@ -28,10 +29,11 @@ interface EngineParts {
 
 /** Opens the database of a project. Rejects with an EngineOpenError. */
 export async function openEngine(main: MainConfig, parts: EngineParts): Promise<EmbeddedEngine> {
-  const { secretUsers, spool, onFileReplaced, onCheckpointFailed, copyLocked } = parts;
+  const { secretUsers, spool, workingFolder, onFileReplaced, onCheckpointFailed, copyLocked } = parts;
   const inits = new Map(secretUsers.flatMap((users) => initConnection(users) ?? []).map((init) => [init.name, init]));
   const spillFolder = await spool.makeSpill();
   const opening = engineType.open({
+    workingFolder,
     fileFolder: spool.folder,
     linkFiles: spool.linkFiles,
     spillFolder,

@@ -28,6 +28,8 @@ export interface OpenOptions {
   /** The system's folder for temporary files, unless the project sets one. */
   readonly temporary: string;
   readonly self: CurrentProcess;
+  /** The working directory. */
+  readonly cwd?: string | undefined;
   /** Environment variables for libraries, such as cloud credentials. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly purpose: Purpose;
@@ -97,6 +99,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
       secretUsers: secretUsersOf(project),
       spool,
       copyLocked,
+      workingFolder: options.cwd,
       onFileReplaced: ({ name, problem }) => options.report({ kind: "file-replaced", database: name, problem }),
       onCheckpointFailed(message) {
         options.report({ kind: "checkpoint-failed", message });

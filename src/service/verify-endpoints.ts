@@ -251,5 +251,7 @@ async function openDialects(
 
 function failOn(problems: readonly Problem[]): void {
   const error = problems.find(({ severity }) => severity === "error");
-  if (error !== undefined) throw new RequestFailure({ kind: "query-failed", message: error.message });
+  if (error === undefined) return;
+  const { message, explanation } = error;
+  throw new RequestFailure({ kind: "query-failed", message, explanation });
 }

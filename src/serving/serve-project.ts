@@ -13,7 +13,7 @@ import { drainAll, type Surfaces, stopAll } from "./surfaces.ts";
 import { watchFiles } from "./watch-files.ts";
 
 /** What serving needs from its process. */
-export interface ServerProcess extends Pick<OpenOptions, "temporary" | "self" | "env"> {
+export interface ServerProcess extends Pick<OpenOptions, "temporary" | "self" | "cwd" | "env"> {
   readonly now: () => Date;
   /** Calls the listener on every SIGTERM and SIGINT. */
   onStop(listener: () => void): void;
@@ -64,12 +64,12 @@ export async function serveProject(
 ): Promise<ServeEnd> {
   const { show, strict, isDev } = options;
   const { main } = project;
-  const { now, temporary, self, env } = serverProcess;
+  const { now, temporary, self, cwd, env } = serverProcess;
   const metrics = await openMetricsOf(main, { now, isDev });
   metrics?.watchProcess();
   const events = openEvents(options.log, ...(metrics === undefined ? [] : [metrics.onEvent]));
   const { report } = events;
-  const opening: OpenOptions = { report, connect: true, temporary, self, env, purpose: "serve", strict };
+  const opening: OpenOptions = { report, connect: true, temporary, self, cwd, env, purpose: "serve", strict };
   const { service, problems, unreachable = "the project could not be opened" } = await openService(project, opening);
   show(problems);
   if (service === undefined) {

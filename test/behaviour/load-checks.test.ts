@@ -17,14 +17,22 @@ const problems = (sql: string, yaml = ""): Promise<string[]> =>
 
 describe("the database's word on a template, at load, with its line", () => {
   test.each([
-    ["SELECT *\nFROM missing\n", "", [/^x\.sql:2:6: Catalog Error: Table with name missing does not exist/]],
-    ["SELECT id,\n  nope FROM t", "", [/^x\.sql:2:3: Binder Error: Referenced column "nope" not found/]],
+    [
+      "SELECT *\nFROM missing\n",
+      "",
+      [/^x\.sql:2:6: no table missing in .*; Catalog Error: Table with name missing does not exist/],
+    ],
+    [
+      "SELECT id,\n  nope FROM t",
+      "",
+      [/^x\.sql:2:3: no column nope in t; .*; Binder Error: Referenced column "nope" not found/],
+    ],
     ["SELEC 1", "", [/^x\.sql:1:1: Parser Error: syntax error at or near "SELEC"/]],
     ["SELECT 1;\nSELECT * FORM t", "", [/^x\.sql:2:\d+: Parser Error: syntax error/]],
     [
       "SELECT * FROM t WHERE id = {{params.id}} AND nope = 1",
       request(query("id", "{ type: int }")),
-      [/^x\.sql:1:46: Binder Error: Referenced column "nope"/],
+      [/^x\.sql:1:46: no column nope in t; .*; Binder Error: Referenced column "nope"/],
     ],
     ["-- nothing\n;", "", [/^x\.sql:1:1: the template holds no SQL statement$/]],
     // an enum is tried with every value
@@ -32,7 +40,7 @@ describe("the database's word on a template, at load, with its line", () => {
       "SELECT * FROM t ORDER BY {{{params.sort}}}",
       request(SORT),
       [
-        /^x\.sql:1:26: Binder Error: .*"nope".*\(when params\.sort is 'nope'\); with \{\{params\.sort\}\} as a value: SQL does not accept a bound value here/s,
+        /^x\.sql:1:26: no column nope in t; .*; Binder Error: .*"nope".*\(when params\.sort is 'nope'\); with \{\{params\.sort\}\} as a value: SQL does not accept a bound value here/s,
       ],
     ],
     [

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, test } from "vitest";
@@ -16,6 +16,7 @@ const postgres = sharedPostgres();
 const mariaDb = sharedMariaDb();
 const moto = sharedMoto();
 const needsPostgres = testNeeding(missingPostgres, missingExtensions("postgres_scanner"));
+const needsMariaDb = testNeeding(missingMariaDb, missingExtensions("mysql_scanner"));
 const needsS3 = testNeeding(missingExtensions("httpfs"), missingPython("moto.server"));
 
 /** The endpoint `/x` over the connection `db`, and one over none. */
@@ -65,14 +66,14 @@ needsPostgres("a wrong password", async () => {
   const database = await server.createDatabase();
   await expectStarted(postgresAt(database.replace(/password=.*/, `password=${SECRET}`)), {
     status: 503,
-    log: /connection 'db' cannot be reached: .*password authentication failed/,
+    log: /connection 'db' cannot be reached: the server rejects the user eider or the password; check both; .*password authentication failed/,
   });
 });
 
 needsPostgres("a host that does not exist", () =>
   expectStarted(postgresAt(`host=nowhere.invalid dbname=a user=b password=${SECRET}`), {
     status: 503,
-    log: /connection 'db' cannot be reached: .*could not translate host name/,
+    log: /connection 'db' cannot be reached: there is no host nowhere\.invalid; check its name; .*could not translate host name/,
   }),
 );
 
@@ -80,7 +81,7 @@ needsPostgres("TLS that the server does not offer", async () => {
   const database = await (await postgres()).createDatabase();
   await expectStarted(postgresAt(`${database.replace(/password=.*/, `password=${SECRET}`)} sslmode=require`), {
     status: 503,
-    log: /connection 'db' cannot be reached: .*server does not support SSL/,
+    log: /connection 'db' cannot be reached: the server offers no TLS; turn it on there, or change ssl-mode; .*server does not support SSL/,
   });
 });
 
@@ -91,7 +92,7 @@ needsS3("a bucket that does not exist", async () => {
   const db = `  db: { type: s3-secret, key-id: id, secret: ${SECRET}, ${address}, init: "${init}" }`;
   await expectStarted(project(db, "FROM x", ["httpfs"]), {
     status: 503,
-    log: /connection 'db' cannot be reached: .*'s3:\/\/nowhere\/x.parquet'.*404/,
+    log: /connection 'db' cannot be reached: there is no(?:thing at| bucket for) s3:\/\/nowhere\/x\.parquet.*; .*'s3:\/\/nowhere\/x.parquet'.*404/,
   });
 });
 
@@ -107,7 +108,7 @@ test("a truncated Parquet file", async () => {
   await writeFile(path, bytes.subarray(0, bytes.length >> 1));
   await expectStarted(project(`  db: { type: parquet, path: ${path} }`, "FROM db"), {
     status: 503,
-    log: /connection 'db' cannot be reached: .*No magic bytes found at end of file .*x\.parquet/,
+    log: /connection 'db' cannot be reached: \S*x\.parquet is no Parquet file, or only a part of one; .*No magic bytes found at end of file .*x\.parquet/,
   });
 });
 
@@ -202,3 +203,85 @@ needsPostgres(
     }
   },
 );
+
+test("files that a template names: the response contains the error, the log also what it means", async () => {
+  const files = project("  db: {}", "FROM read_parquet('part.parquet')");
+  const missing = { "y.yaml": files["x.yaml"]?.replaceAll(/\bx\b/g, "y"), "y.sql": "FROM 'nowhere/*.parquet'" };
+  await using program = await start({ ...files, ...missing, "part.parquet": "PAR1 and so on" });
+  const url = await program.url();
+  for (const [path, error, log] of [
+    [
+      "/x",
+      "Invalid Input Error: No magic bytes found at end of file 'part.parquet'",
+      "part.parquet is no Parquet file, or only a part of one",
+    ],
+    [
+      "/y",
+      'IO Error: No files found that match the pattern "nowhere/*.parquet"',
+      `no file matches nowhere/*.parquet in the working directory ${await realpath(program.folder)}`,
+    ],
+  ] as const) {
+    const answer = await fetch(url + path);
+    expect([answer.status, await answer.json()]).toEqual([500, { error: `Internal Server Error: ${error}` }]);
+    await until("the line", () => program.stderr().includes(JSON.stringify(`query failed: ${log}; ${error}`)));
+  }
+  expect((await fetch(`${url}/local`)).status).toBe(200);
+});
+
+needsPostgres("a database that does not exist, and a port without a server", async () => {
+  const server = await postgres();
+  const address = `host=127.0.0.1 port=${server.port} user=${server.user} password='${server.password.replace(/['\\]/g, "\\$&")}'`;
+  await expectStarted(postgresAt(`${address} dbname=nowhere`), {
+    status: 503,
+    log: /connection 'db' cannot be reached: the server has no database nowhere; /,
+  });
+  await expectStarted(postgresAt(`host=127.0.0.1 port=1 dbname=a user=b password=${SECRET}`), {
+    status: 503,
+    log: /connection 'db' cannot be reached: nothing listens on port 1 of 127\.0\.0\.1; check whether the server runs there; /,
+  });
+});
+
+function mysqlAt(dsn: string): Files {
+  return project(`  db: { type: mysql, dsn: ${JSON.stringify(dsn)} }`, "SELECT id FROM db.t", ["mysql_scanner"]);
+}
+
+needsMariaDb("MariaDB: a wrong password, host, port and database, and TLS that it does not offer", async () => {
+  const server = await mariaDb();
+  const database = await server.createDatabase();
+  const address = `host=127.0.0.1 port=${server.port}`;
+  for (const [dsn, reason] of [
+    [
+      `${address} user=root database=${database} password=${SECRET}`,
+      "the server rejects the user root or the password; check both",
+    ],
+    [
+      `host=nowhere.invalid user=root database=${database} password=${SECRET}`,
+      "there is no host nowhere.invalid; check its name",
+    ],
+    [
+      `host=127.0.0.1 port=1 user=root database=${database} password=${SECRET}`,
+      "no MySQL server can be reached at 127.0.0.1; check host and port, and whether it runs",
+    ],
+    [`${address} user=root database=nowhere`, "the server has no database nowhere"],
+    [
+      `${address} user=root database=${database} ssl_mode=required`,
+      "the server offers no TLS; turn it on there, or change ssl-mode",
+    ],
+  ] as const) {
+    const log = new RegExp(`connection 'db' cannot be reached: ${reason.replaceAll(".", "\\.")}; `);
+    await expectStarted(mysqlAt(dsn), { status: 503, log });
+  }
+});
+
+needsMariaDb("MariaDB: a database without the table", async () => {
+  const server = await mariaDb();
+  const database = await server.createDatabase();
+  await server.sql(database, "CREATE TABLE tt (id INT); CREATE TABLE other (id INT)");
+  const { code, stderr } = await run(mysqlAt(`host=127.0.0.1 port=${server.port} user=root database=${database}`), {
+    args: ["check"],
+  });
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^x\.sql:1:16: no table t in db; tables there: tt, other; /),
+  ]);
+});

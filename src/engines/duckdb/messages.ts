@@ -1,10 +1,11 @@
-import { errorMessage } from "../../error-message.ts";
+import { errorMessage, explained } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import type { Mask } from "../../secrets.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { ConnectionDefinition } from "../embedded-engine.ts";
 import { maskedMessage } from "../masked-message.ts";
 import { constraintOf } from "./constraint-kind.ts";
+import { explainText } from "./explanation.ts";
 
 /** DuckDB's message without the excerpt of the SQL (`LINE 1: ...` and a caret) and the stack trace below it. */
 export function withoutSql(message: string): string {
@@ -54,7 +55,8 @@ export function failureOf(error: unknown, { connections, mask, statement }: Fail
   const cause = new Error(masked);
   const remote = connections.find((connection) => connection.init !== undefined && REMOTE.test(connection.init));
   if (remote !== undefined && isUnreachable(message)) {
-    return new RequestFailure({ kind: "connection-down", connection: remote.name }, { cause });
+    const reason = new Error(explained(explainText(masked), masked));
+    return new RequestFailure({ kind: "connection-down", connection: remote.name }, { cause: reason });
   }
   const sqlite = connections.find(({ init }) => /sqlite/i.test(init ?? ""));
   if (sqlite !== undefined && isLocked(error)) {

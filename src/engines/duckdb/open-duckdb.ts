@@ -1,5 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
-import { errorMessage } from "../../error-message.ts";
+import { errorMessage, explained } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import { isCredentialName, messageMask } from "../../secrets.ts";
 import type { EmbeddedEngine, EngineOptions, OpenOptions } from "../embedded-engine.ts";
@@ -19,6 +19,7 @@ import { openServerProbes } from "./database/server-probes.ts";
 import { openServerSettings } from "./database/server-settings.ts";
 import { openSqliteFiles } from "./database/sqlite-files.ts";
 import { duckdbDialect } from "./dialect.ts";
+import { openExplanations } from "./explanation.ts";
 import { explainMissingExtension } from "./extensions/missing-extension.ts";
 import { findUserFunctions } from "./functions/user-functions.ts";
 import { withoutSql } from "./messages.ts";
@@ -93,7 +94,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
     copyLocked: options.copyLocked,
     servers,
     mask,
-    explain: (message) => explainMissingExtension(message, opened),
+    explain: async (message, sql) =>
+      (await explainMissingExtension(message, opened)) ?? explained(await explanations.of(message, sql), message),
     slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
     onOpening: beginUnknownChange,
     onOpened: async () => {
@@ -102,6 +104,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
   });
   const planner = openPlanner({ ...options, database, settings, mask, servers, macros });
   const inspect: typeof planner.inspect = (statement) => servers.use(() => planner.inspect(statement));
+  const explanations = openExplanations({ ...options, inspect, describe: planner.describe, mask });
   const hints = openQueryHints();
   const catalogs = new Set(opened.catalogs);
   const dependencies = dependencyFinder({ inspect, catalogs });
@@ -119,6 +122,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
   const probes = openServerProbes({ ...options, database, inspect: planner.inspect, mask });
   const { inSession, inSessionOnce } = sessionRunner({
     connections,
+    explanations,
     servers,
     sqlite,
     files,
@@ -154,7 +158,9 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
       const run = (text: string) => withConnection(database, (connection) => duckdb.query(connection, text));
       await configuration.runTrusted(() => attachOrCopy(sql, run, options));
     } catch (error) {
-      throw new EngineOpenError(mask(await explainMissingExtension(errorMessage(error), opened)));
+      throw new EngineOpenError(
+        mask((await explainMissingExtension(errorMessage(error), opened)) ?? errorMessage(error)),
+      );
     } finally {
       endChange();
     }
@@ -220,7 +226,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
     probe: probes.probe,
     freeSlots: slots.free,
     lock: configuration.lock,
-    plan: planner.plan,
+    plan: async (statements) => explanations.add(await planner.plan(statements), statements),
     describe: planner.describe,
     largeScans: planner.largeScans,
     parameterTypes: planner.parameterTypes,
@@ -270,19 +276,11 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
       catalogs.add(alias);
     },
     readIntoFile: (read, file) =>
-      inSession(read, "read", async (session) => {
-        const written = await readIntoFile(read, file, { session, hints });
-        await session.end();
-        return written;
-      }),
+      inSession(read, "read", (session) => ended(session, readIntoFile(read, file, { session, hints }))),
     explain: (query) =>
       inSession(query, query.analyze ? "write" : "read", (session) => explain(query, { session, databases, mask })),
     rowsIntoFile: (rows, file, signal) =>
-      inSession({ connections: [], signal }, "read", async (session) => {
-        const written = await rowsIntoFile(rows, file, session);
-        await session.end();
-        return written;
-      }),
+      inSession({ connections: [], signal }, "read", (session) => ended(session, rowsIntoFile(rows, file, session))),
     emptyQuery: (columns) => ({ sql: emptyQuery(columns), values: [] }),
     activity: () => ({ running: slots.running(), waiting: slots.waiting() + insertGroups.waiting() }),
     savings: () => ({ shared: sharedReads.sharedCount(), knownTotals: totals.hits() }),
@@ -292,4 +290,11 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
       return closing;
     },
   };
+}
+
+/** The result of work, once it has ended the session. */
+async function ended<T>(session: Session, work: Promise<T>): Promise<T> {
+  const result = await work;
+  await session.end();
+  return result;
 }

@@ -38,8 +38,8 @@ export interface DuckDbConnectionsOptions extends Pick<OpenOptions, "copyLocked"
   readonly serverSettings: ServerSettings;
   readonly servers: Pick<ServerCatalogs, "use">;
   readonly mask: Mask;
-  /** Makes a message of DuckDB easier to understand. */
-  readonly explain: (message: string) => Promise<string>;
+  /** Makes a message of DuckDB about a statement easier to understand. */
+  readonly explain: (message: string, sql: string | undefined) => Promise<string>;
   /** Not the query slots, because an `init` may wait long for a server. */
   readonly slots: Slots;
   /** Called when an `init` starts, which may change any table, view or macro. The returned function is called when it ends. */
@@ -102,8 +102,9 @@ export function openDuckDbConnections({
       connection.state = "open";
     } catch (error) {
       connection.state = "closed";
-      const { name } = connection.definition;
-      const cause = new Error(mask(await explain(withoutSql(errorMessage(error)))));
+      const { name, init = "" } = connection.definition;
+      const failed = splitStatements(init, duckdbDialect)[connection.done];
+      const cause = new Error(mask(await explain(withoutSql(errorMessage(error)), failed)));
       throw new RequestFailure({ kind: "connection-down", connection: name }, { cause });
     } finally {
       slots.leave(request);

@@ -6,14 +6,14 @@ import { EXTENSION_SETTING, type ExtensionFolder } from "./extension-folder.ts";
 const MISSING =
   /failed to (?:download|install|copy)(?: local)? extension "(\w+)"|extension "[^"]*?(\w+)\.duckdb_extension" not found/i;
 
-/** If DuckDB's message means that an extension is missing: which one, where it was looked for, and what to do. Otherwise unchanged. */
+/** If DuckDB's message means that an extension is missing: which one, where it was looked for, and what to do. Otherwise undefined. */
 export async function explainMissingExtension(
   message: string,
   { database, extensions }: { readonly database: duckdb.Database; readonly extensions: ExtensionFolder | undefined },
-): Promise<string> {
+): Promise<string | undefined> {
   const [, notDownloaded, notFound] = MISSING.exec(message) ?? [];
   const name = notDownloaded ?? notFound;
-  if (name === undefined) return message;
+  if (name === undefined) return undefined;
   // An `init` may have changed the setting.
   const sql = `SELECT current_setting('${EXTENSION_SETTING}')`;
   const [[directory] = []] = await withConnection(database, (connection) => inspect(connection, { sql, values: [] }));

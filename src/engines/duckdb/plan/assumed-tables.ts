@@ -8,8 +8,8 @@ import type { AssumedColumn, AssumedTable } from "../../embedded-engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 
 /** The catalog that holds empty tables in place of those that do not exist yet. */
-const CATALOG = "eider_assumed";
-export const ATTACH_ASSUMED = `ATTACH IF NOT EXISTS ':memory:' AS ${CATALOG}`;
+export const ASSUMED_CATALOG = "eider_assumed";
+export const ATTACH_ASSUMED = `ATTACH IF NOT EXISTS ':memory:' AS ${ASSUMED_CATALOG}`;
 
 /** A statement that refers to assumed tables by the catalog that holds them. */
 export interface RewrittenStatement {
@@ -47,13 +47,13 @@ export function openAssumedTables(): AssumedTables {
     },
     originalMessage(message) {
       const [catalog] = catalogs.values();
-      return catalog === undefined ? message : message.replaceAll(CATALOG, catalog);
+      return catalog === undefined ? message : message.replaceAll(ASSUMED_CATALOG, catalog);
     },
     add({ catalog, schema, tables }) {
       for (const table of tables) catalogs.set(keyOf([catalog, schema, table]), catalog);
     },
     async drop(native, { schema, tables }) {
-      await duckdb.query(native, `CREATE SCHEMA IF NOT EXISTS ${CATALOG}.${quoteIdentifier(schema)}`);
+      await duckdb.query(native, `CREATE SCHEMA IF NOT EXISTS ${ASSUMED_CATALOG}.${quoteIdentifier(schema)}`);
       for (const table of tables) await duckdb.query(native, `DROP TABLE IF EXISTS ${nameIn(schema, table)}`);
     },
     async create(native, { schema, tables }, described) {
@@ -74,14 +74,14 @@ export function openAssumedTables(): AssumedTables {
 
 /** Whether a statement creates, alters or drops an assumed table. */
 export function definesAssumed(sql: string): boolean {
-  if (!sql.includes(CATALOG)) return false;
+  if (!sql.includes(ASSUMED_CATALOG)) return false;
   const [effect] = effectsOf([sql], duckdbDialect);
   const isDefinition = effect?.kind === "changes" && ["CREATE", "ALTER", "DROP"].includes(effect.verb);
-  return isDefinition && changedName(sql, duckdbDialect)?.[0] === CATALOG;
+  return isDefinition && changedName(sql, duckdbDialect)?.[0] === ASSUMED_CATALOG;
 }
 
 function nameIn(schema: string, table: string): string {
-  return `${CATALOG}.${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
+  return `${ASSUMED_CATALOG}.${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
 }
 
 function keyOf(parts: readonly string[]): string {
@@ -122,7 +122,7 @@ function replaceSpans({ sql, values }: Statement, spans: readonly CatalogSpan[])
   /** Positions after which the rewritten text is ahead of the original by `by`. */
   const shifts: { readonly at: number; readonly by: number }[] = [];
   for (const { start, end } of spans) {
-    text += sql.slice(from, start) + CATALOG;
+    text += sql.slice(from, start) + ASSUMED_CATALOG;
     shifts.push({ at: text.length, by: text.length - end });
     from = end;
   }

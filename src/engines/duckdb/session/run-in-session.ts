@@ -1,11 +1,13 @@
-import type { RequestFailure } from "../../../failure.ts";
+import { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
+import type { Statement } from "../../../sql/statement.ts";
 import type { Read, StopSignal } from "../../engine.ts";
 import type { Cancellation } from "../../queue/cancellation.ts";
 import type { DuckDbConnections } from "../database/open-connections.ts";
 import type { ReplacedFiles } from "../database/replaced-files.ts";
 import type { ServerCatalogs } from "../database/server-catalogs.ts";
 import type { SqliteFiles, SqliteTurn } from "../database/sqlite-files.ts";
+import type { Explanations } from "../explanation.ts";
 import { failureOf } from "../messages.ts";
 import { openSession, type SessionOptions } from "./open-session.ts";
 import type { LockUse } from "./read-write-lock.ts";
@@ -36,6 +38,7 @@ export interface SessionRunner {
 }
 
 export interface SessionRunnerOptions extends Pick<SessionOptions, "pool" | "slots" | "onCheckpointFailed"> {
+  readonly explanations: Explanations;
   readonly connections: DuckDbConnections;
   readonly servers: ServerCatalogs;
   readonly sqlite: SqliteFiles;
@@ -46,6 +49,16 @@ export interface SessionRunnerOptions extends Pick<SessionOptions, "pool" | "slo
 
 export function sessionRunner(options: SessionRunnerOptions): SessionRunner {
   const { connections, servers, sqlite, files, mask, pool, slots, openCancellation, onCheckpointFailed } = options;
+
+  /** For the log. The response contains only the message. */
+  async function explainFailure(error: RequestFailure, job: Job, last: Statement | undefined): Promise<RequestFailure> {
+    const { failure, cause } = error;
+    if (failure.kind !== "query-failed") return error;
+    // All of them, because a statement that could not be prepared has not run.
+    const sql = job.statements?.map((each) => each.sql).join(";") ?? last?.sql;
+    const explanation = await options.explanations.of(failure.masked ?? failure.message, sql);
+    return explanation === undefined ? error : new RequestFailure({ ...failure, explanation }, { cause });
+  }
 
   async function runInSession<T>(job: Job, use: LockUse, work: Work<T>): Promise<T> {
     const { connections: names, signal, onStart } = job;
@@ -90,7 +103,7 @@ export function sessionRunner(options: SessionRunnerOptions): SessionRunner {
       await session?.end();
       leaveAll();
       cancellation.end();
-      throw toFailure(error);
+      throw await explainFailure(toFailure(error), job, session?.lastStatement());
     }
   }
 
