@@ -42,6 +42,7 @@ import { macrosOf } from "./session/macros.ts";
 import { openSession } from "./session/open-session.ts";
 import { openQuerySlots } from "./session/query-slots.ts";
 import { sessionRunner } from "./session/run-in-session.ts";
+import type { Session } from "./session/session.ts";
 import { KEEP_ORDER, mayLoseOrder } from "./session/session-settings.ts";
 import { withConnection } from "./session/with-connection.ts";
 import { runChange } from "./write/change.ts";
@@ -115,6 +116,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
   const pages = openReadAhead({ read: readShared, isWatched });
   const serializer = openWriteSerializer();
   const databases = openDatabases(planner.inspect);
+  const writing = { versions, serializer, databases, invalidateNames };
   const insertGroups = openInsertGroups({ run: write, isInDuckDb: databases.isInDuckDb });
   const records = openWriteRecords();
   const files = openReplacedFiles({ database, mask, onReplacing: beginUnknownChange, ...options });
@@ -248,9 +250,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
     },
     write: insertGroups.write,
     writeOnce: (change, once) =>
-      inSession(change, "write", (session) =>
-        runOnce(change, once, { session, versions, serializer, databases, invalidateNames, records }),
-      ),
+      inSession(change, "write", (session) => runOnce(change, once, { ...writing, session, records })),
     recordStore: databases.recordStore,
     async writeProblem(statements, transaction) {
       const problem = transaction ? await databases.transactionProblem(statements) : undefined;
@@ -259,15 +259,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Embedd
     async change(change, work) {
       const setup = mayLoseOrder(settings.statements()) ? [{ sql: KEEP_ORDER, values: [] }] : [];
       const unwrap = await inSession(change, "read", (session, { toFailure }) =>
-        runChange(change, work, {
-          session,
-          versions,
-          serializer,
-          databases,
-          invalidateNames,
-          failureOf: toFailure,
-          setup,
-        }),
+        runChange(change, work, { ...writing, session, failureOf: toFailure, setup }),
       );
       return unwrap();
     },
