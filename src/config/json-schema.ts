@@ -113,12 +113,16 @@ function connectionSchema(): JsonSchema {
     additionalProperties: false,
     allOf: [
       implies({ not: { anyOf: [{ required: ["type"] }, { required: ["engine"] }] } }, forbidOtherOptions(options, [])),
-      ...kinds.map(({ key, value, options: known, required, values = {} }) =>
-        implies(
+      ...kinds.map(({ key, value, options: known, required, replaces = {}, values = {} }) => {
+        const allowed = [forbidOtherOptions(options, known), allowValues(known, values)];
+        const together = Object.entries(replaces).map(([option, others]) =>
+          implies({ required: [option] }, { properties: Object.fromEntries(others.map((other) => [other, false])) }),
+        );
+        return implies(
           { required: [key], properties: { [key]: { const: value } } },
-          { allOf: [forbidOtherOptions(options, known), allowValues(known, values), ...required.map(atLeastOneOf)] },
-        ),
-      ),
+          { allOf: [...allowed, ...together, ...required.map(atLeastOneOf)] },
+        );
+      }),
     ],
   };
 }

@@ -102,7 +102,7 @@ describe.each([
     expect(await completed(["eider", "call", "--format", "a"])).toEqual(["arrow"]);
     expect(await completed(["eider", "serve", "--log-format", ""])).toEqual(["json", "pretty"]);
     expect(await completed(["eider", "cache", "re"])).toEqual(["refresh"]);
-    expect(await completed(["eider", "schema", ""])).toEqual(["endpoint", "main"]);
+    expect(await completed(["eider", "schema", ""])).toEqual(["endpoint", "main", "test"]);
   });
 
   testShell("of the endpoints and tools of the project", async () => {
