@@ -71,7 +71,9 @@ async function serve(type: keyof typeof shared, { dsn }: Source, files: Files): 
   const program = await startHere({
     "eider.yaml": `http-port: 0
 duckdb: { extension_directory: '${extensionDirectory(`${type}_scanner`)}' }
-connections: { crm: { type: ${type}, dsn: ${JSON.stringify(dsn)} } }
+connections:
+  crm: { type: ${type}, dsn: ${JSON.stringify(dsn)} }
+  local: { init: CREATE TABLE local_rows AS SELECT 1 AS id }
 `,
     ...files,
   });
@@ -201,12 +203,19 @@ describe.each(servers)("%s", (type, missing) => {
     await using program = await serve(type, source, {
       ...endpoint("t", "SELECT * FROM crm.t"),
       ...endpoint("n", "SELECT n FROM crm.t"),
+      "local.yaml": "url-path: /local\ntemplate-source: local.sql\nconnection: [local]\n",
+      "local.sql": "SELECT id FROM local_rows",
+      "drop.yaml": "url-path: /drop\nmethod: POST\ntemplate-source: drop.sql\nconnection: [local]\n",
+      "drop.sql": "DROP TABLE local_rows",
     });
     expect(await json(program, "/t")).toEqual([{ id: 1, n: 7 }]);
+    await add(program, "/drop");
     const server = await shared[type]();
     await server.kill();
     await reload(program);
     for (const path of ["/t", "/n", "/t", "/n"]) expect(await status(program, path)).toBe(503);
+    // Its table is missing, whether a server is down or not.
+    expect(await status(program, "/local")).toBe(500);
     await server.restart();
     await until("rows", async () => (await status(program, "/t")) === 200);
     expect(await json(program, "/n")).toEqual([{ n: 7 }]);

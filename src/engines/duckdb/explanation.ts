@@ -111,7 +111,8 @@ const NO_FUNCTION = /^Catalog Error: (?:\w+ )?Function with name "?(.+?)"? does 
 const NO_COLUMN =
   /^Binder Error: (?:Table "(?<table>[^"]+)" does not have a column (?:named|with name)|Referenced (?:update )?column|Column) "?(?<column>[^"\s]+)"?(?: in \w+ list)?(?= not found|\n|$)/;
 
-const NO_VALUES = { values: [] } as const;
+/** They may send a statement to a server when they are only planned. */
+const RUNS_ELSEWHERE = /_(?:query|execute)$/;
 /** Those of databases and servers themselves. */
 const IS_OWN = "schema_name NOT IN ('information_schema', 'pg_catalog', 'mysql', 'performance_schema', 'sys')";
 /** Two statements: DuckDB must not read two lists of its catalog at the same time (see `inspect`). */
@@ -129,7 +130,7 @@ export function openExplanations(options: ExplanationsOptions): Explanations {
   const { workingFolder, inspect, describe, mask } = options;
   const kept = openLru<{ readonly at: number; readonly text: Promise<string | undefined> }>({ maxBytes: MAX_BYTES });
 
-  const list = (sql: string): Promise<TextRows> => inspect({ sql, ...NO_VALUES });
+  const list = (sql: string): Promise<TextRows> => inspect({ sql, values: [] });
 
   async function missingTable(name: string, sql: string): Promise<string> {
     const [database, schema] = qualifiersOf(name, sql);
@@ -154,21 +155,14 @@ export function openExplanations(options: ExplanationsOptions): Explanations {
   async function missingSchema(name: string, sql: string): Promise<string | undefined> {
     const [, database] = new RegExp(`(\\w+)\\."?${escapeName(name)}"?\\.`, "i").exec(sql) ?? [];
     if (database !== undefined) {
-      const rows = (await list(SCHEMAS)).filter(([inDatabase]) => isSame(inDatabase, database));
-      return `no schema ${name} in ${database}; ${listOf(
-        "schemas",
-        name,
-        rows.map(([, schema]) => schema ?? ""),
-      )}`;
+      const rows = await list(SCHEMAS);
+      const schemas = rows.flatMap(([inDatabase, schema]) => (isSame(inDatabase, database) && schema) || []);
+      return `no schema ${name} in ${database}; ${listOf("schemas", name, schemas)}`;
     }
     // Otherwise DuckDB has named a schema that the author did not write.
     if (!new RegExp(`\\b${escapeName(name)}\\b`, "i").test(sql)) return undefined;
-    const rows = await list(DATABASES);
-    return `no database or schema ${name}; ${listOf(
-      "databases",
-      name,
-      rows.map(([database]) => database ?? ""),
-    )}`;
+    const databases = (await list(DATABASES)).flatMap(([each]) => each ?? []);
+    return `no database or schema ${name}; ${listOf("databases", name, databases)}`;
   }
 
   async function missingFunction(name: string): Promise<string> {
@@ -181,7 +175,7 @@ export function openExplanations(options: ExplanationsOptions): Explanations {
   }
 
   async function missingColumn(column: string, table: string | undefined, sql: string): Promise<string | undefined> {
-    const all = relationsIn(sql);
+    const all = relationsIn(sql).filter(({ name }) => !RUNS_ELSEWHERE.test(name));
     const used =
       table === undefined ? all : all.filter(({ alias, name }) => isSame(alias, table) || isSame(name, table));
     const described = await Promise.all(

@@ -23,12 +23,15 @@ export interface ServerCatalogs {
   use<T>(work: () => Promise<T>): Promise<T>;
   /** Refreshes. False if statements run for too long: then it is done once they have ended. */
   refresh(): Promise<boolean>;
-  /** Refreshes if this error, of a statement that began at a certain time, may come from a change. Returns whether to try again. */
+  /**
+   * Refreshes if this error, of a statement that began at a certain time, may come from a change. Returns whether to try again.
+   * Rejects if that cannot be found out.
+   */
   refreshAfter(message: string, startedAt: number): Promise<boolean>;
-  /** Runs work. If it fails because of a change, refreshes and runs it once more. */
-  retryIfChanged<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs work over these connections. If it fails because of a change, refreshes and runs it once more. */
+  retryIfChanged<T>(connections: readonly string[], work: () => Promise<T>): Promise<T>;
   /** The same for work that cannot be repeated: the next call will succeed. */
-  refreshIfChanged<T>(work: () => Promise<T>): Promise<T>;
+  refreshIfChanged<T>(connections: readonly string[], work: () => Promise<T>): Promise<T>;
   /** The returned function tells whether there has been no refresh since this call, and nothing else has changed either. */
   watch(isUnchanged: () => boolean): () => boolean;
   /** Waits for a running refresh. */
@@ -38,7 +41,6 @@ export interface ServerCatalogs {
 export interface ServerCatalogsOptions {
   readonly database: duckdb.Database;
   readonly connections: readonly ConnectionDefinition[];
-  readonly maxQueued: number | undefined;
   readonly openCancellation: (signal: StopSignal) => Cancellation;
   /** Rejects with a RequestFailure if a server cannot be reached without which DuckDB must not be made to read its tables. */
   readonly probe: () => Promise<void>;
@@ -48,7 +50,7 @@ export interface ServerCatalogsOptions {
 
 /** How long a refresh holds back new statements while it waits for the running ones, and how long calls wait for a refresh. */
 const PATIENCE_MS = 2_000;
-const MAX_WAITING = 1_000;
+const MAX_WAITING = 10_000;
 /** No error causes a refresh sooner after the last one: a template may simply be wrong. */
 const MIN_INTERVAL_MS = 5_000;
 
@@ -65,9 +67,9 @@ const MAY_BE_CHANGE =
   /^(?:Binder|Catalog) Error: |: ERROR: +(?:column|relation|schema|type) .* does not exist|: (?:Unknown column '|Table '[^']*' doesn't exist)|Postgres binary reader/;
 
 export function openServerCatalogs(options: ServerCatalogsOptions): ServerCatalogs {
-  const { database, connections, maxQueued, openCancellation, probe, onRefresh } = options;
+  const { database, connections, openCancellation, probe, onRefresh } = options;
   const attachesServer = connections.some(({ init }) => /postgres|mysql/i.test(init ?? ""));
-  const lock = openReadWriteLock({ patienceMs: PATIENCE_MS, maxWaiting: maxQueued ?? MAX_WAITING });
+  const lock = openReadWriteLock({ patienceMs: PATIENCE_MS, maxWaiting: MAX_WAITING });
   let refreshes = 0;
   let refreshedAt = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | undefined;
@@ -113,20 +115,22 @@ export function openServerCatalogs(options: ServerCatalogsOptions): ServerCatalo
     if (!attachesServer || !MAY_BE_CHANGE.test(message)) return false;
     if (refreshedAt > startedAt) return true;
     if (performance.now() - refreshedAt < MIN_INTERVAL_MS) return false;
-    return await refresh().catch((error: unknown) => {
-      // That a server is down says more than that it has no such table. Otherwise, the first error does.
-      if (error instanceof RequestFailure) throw error;
-      return false;
-    });
+    return await refresh();
   }
 
-  async function runAndRefresh<T>(work: () => Promise<T>, repeat: () => Promise<T> | undefined): Promise<T> {
+  async function runAndRefresh<T>(
+    names: readonly string[],
+    work: () => Promise<T>,
+    repeat: () => Promise<T> | undefined,
+  ): Promise<T> {
     const startedAt = performance.now();
     try {
       return await work();
     } catch (error) {
       const message = error instanceof RequestFailure && error.failure.kind === "query-failed" && error.failure.message;
-      const repeated = message && (await refreshAfter(message, startedAt)) ? repeat() : undefined;
+      const mayHaveChanged =
+        message && (await refreshAfter(message, startedAt).catch((reason: unknown) => throwIfDown(reason, names)));
+      const repeated = mayHaveChanged ? repeat() : undefined;
       if (repeated === undefined) throw error;
       return await repeated;
     }
@@ -146,8 +150,8 @@ export function openServerCatalogs(options: ServerCatalogsOptions): ServerCatalo
     use: (work) => (attachesServer ? inTurn(work) : work()),
     refresh,
     refreshAfter,
-    retryIfChanged: (work) => (attachesServer ? runAndRefresh(work, work) : work()),
-    refreshIfChanged: (work) => (attachesServer ? runAndRefresh(work, () => undefined) : work()),
+    retryIfChanged: (names, work) => (attachesServer ? runAndRefresh(names, work, work) : work()),
+    refreshIfChanged: (names, work) => (attachesServer ? runAndRefresh(names, work, () => undefined) : work()),
     watch(isUnchanged) {
       const before = refreshes;
       return () => refreshes === before && isUnchanged();
@@ -156,4 +160,11 @@ export function openServerCatalogs(options: ServerCatalogsOptions): ServerCatalo
       await clearing?.catch(() => {});
     },
   };
+}
+
+/** That a server is down says more about work that uses it than that it has no such table. */
+function throwIfDown(reason: unknown, names: readonly string[]): false {
+  const failure = reason instanceof RequestFailure ? reason.failure : undefined;
+  if (failure?.kind === "connection-down" && names.includes(failure.connection)) throw reason;
+  return false;
 }

@@ -109,9 +109,9 @@ export function sessionRunner(options: SessionRunnerOptions): SessionRunner {
 
   return {
     inSession: (job, use, work) =>
-      servers.retryIfChanged(() =>
+      servers.retryIfChanged(job.connections, () =>
         sqlite.retryIfLocked(() => files.retryIfReplaced(() => runInSession(job, use, work))),
       ),
-    inSessionOnce: (job, use, work) => servers.refreshIfChanged(() => runInSession(job, use, work)),
+    inSessionOnce: (job, use, work) => servers.refreshIfChanged(job.connections, () => runInSession(job, use, work)),
   };
 }
