@@ -282,6 +282,7 @@ needsMariaDb("MariaDB: a database without the table", async () => {
   });
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(/^x\.sql:1:16: no table t in db; tables there: tt, other; /),
+    // MariaDB lists the tables of the other databases of this server too, such as those of other tests.
+    expect.stringMatching(/^x\.sql:1:16: no table t in db; tables there: (?:t, )?tt, other; /),
   ]);
 });
